@@ -38,10 +38,10 @@ from rye.index import analysis
 from rye.index.reader import Reader
 from rye.index.schema import BUILT_IN_KEYS, HIDDEN_STATES, SEPARATOR, fold_value
 from rye.index.vectors import SCALE
-from rye.items.scope import EVERY_SCOPE
 from rye.query import ast
 from rye.search import bound
-from rye.search.bind import Context, bind, searched_fields
+from rye.search.bind import searched_fields
+from rye.search.binder import Binder
 from rye.search.bound import Bound, asks_verdict
 from rye.search.context import SearchContext
 from rye.search.facets import FACETS, Facet, require_facets
@@ -50,7 +50,7 @@ from rye.search.fusion import fuse, shown_as
 from rye.search.page import Hit, Hydrator, PageBuilder
 from rye.search.predicates import States
 from rye.search.relax import Dictionary, relax
-from rye.search.request import Request, bind_filters, require_field
+from rye.search.request import Request
 from rye.search.results import SearchResponse, SearchResult, SearchWarning
 from rye.search.rewrite import ANY_LIMIT, Plan, read_query, visible_query
 from rye.search.score import Evaluation
@@ -202,6 +202,7 @@ class ClusterSearch:
         text, self._dropped, self._warnings = visible_query(request.query, shorten=request.relax)
         self.request = request._replace(query=text)
         self._of, self._here = generation, here
+        self._binder = Binder(self.request, self.metadata_keys, self._dropped)
         self.hits = FetchedHits(generation, here.scratch, here.lists)
         self._words, self._suggestion = KnownWords(), ""
         if request.offset + request.limit > MOST_REACHED:
@@ -279,34 +280,12 @@ class ClusterSearch:
 
     # What is asked of the cluster.
 
-    def _bound(self, node: ast.Node, plan: Plan) -> Bound:
-        """Bind a query, together with what ``fields`` adds."""
-        nodes = [self._bind(node) or bound.Everything()]
-        for name, parsed in plan.fixed:
-            require_field(name, self.metadata_keys())
-            nodes += filter(None, [bind(ast.Field(name, parsed.ast), self._context(parsed.text, parsed.ast))])
-        return nodes[0] if len(nodes) == 1 else bound.All(tuple(nodes))
-
-    def _bind(self, node: ast.Node) -> Bound | None:
-        return bind(node, self._context(self.request.query, node))
-
-    def _context(self, text: str, node: ast.Node) -> Context:
-        dropped = self._dropped if self.request.lenient else None
-        return Context(text, node, self.metadata_keys, self.request.level, dropped)
-
-    def _filters(self) -> list[Bound]:
-        """Return the conditions of scope and ``filters``."""
-        nodes = [*bind_filters(self.request.filters, self.metadata_keys())]
-        if self.request.scopes is not EVERY_SCOPE:
-            nodes.append(bound.Any(tuple(map(bound.Within, self.request.scopes))))
-        return nodes
-
     def _compile(self, query: Bound) -> Clause:
         return compile_query(query, self._here.trust)
 
     def _among(self, scored: Clause, named: Clause = NOTHING) -> Clause:
         """Return a query among the items that space, scope and filters leave, or among those that the query names."""
-        within = [self._of.within(self.request.space), *map(self._compile, self._filters())]
+        within = [self._of.within(self.request.space), self._compile(self._binder.allowed())]
         exact = [_tier("named", named, 2)] if named != NOTHING else []
         is_tiered = self.request.include_superseded and self._of.notes.withdrawn
         should = [_tier("current", none_of(WITHDRAWN), 1)] if is_tiered else []
@@ -327,12 +306,12 @@ class ClusterSearch:
         words = plan.relaxing if self.request.relax else {}
         first = next(plan.stages(lambda _: False, ast.Everything))
         parts = list(dict.fromkeys(part for word in words for part in analysis.parts(word.text)))
-        answer = self._ask(first.name, self._bound(first.ast, plan), parts if plan.forgiving else ())
+        answer = self._ask(first.name, self._binder.query(first.ast, plan), parts if plan.forgiving else ())
         if answer.total >= first.enough or not words:
             return answer
         relaxed = relax(words, self._words, forgiving=plan.forgiving)
         kept = plan.fallback.conditions if plan.fallback else ()
-        wider = self._ask("any", self._bound(ast.And((relaxed.query, *kept)) if kept else relaxed.query, plan))
+        wider = self._ask("any", self._binder.query(ast.And((relaxed.query, *kept)) if kept else relaxed.query, plan))
         if wider.total <= answer.total:
             return answer
         self._warnings += explain_stage("any", plan, lambda _: relaxed, partial=answer.total > 0)
@@ -422,7 +401,7 @@ class ClusterSearch:
         limit = embedder.threshold if threshold is None else threshold
         required = ast.Everything() if plan.words and plan.is_prose() else required_part(plan.main)
         compared = self._hybrid if mode == "hybrid" else self._semantic
-        answer = compared(plan, self._bound(required, plan), vector, limit)
+        answer = compared(plan, self._binder.query(required, plan), vector, limit)
         if not answer.total and not answer.hidden and not self.request.mode.narrows:
             self._fall_back(f"no item is as near as {limit:g}")
             self.hits.dimensions = 0
@@ -473,7 +452,7 @@ class ClusterSearch:
     def _hybrid(self, plan: Plan, required: Bound, vector: Floats, threshold: float) -> _Answer:
         """Compare the first hits by words with a query, and fuse both scores."""
         words = plan.words if plan.words and plan.is_prose() else {}
-        query = self._bound(relax(words, self._words, forgiving=False).query if words else plan.main, plan)
+        query = self._binder.query(relax(words, self._words, forgiving=False).query if words else plan.main, plan)
         scored = self._among(any_of([self._compile(query)]), self._named())
         scored["bool"]["filter"].append(self._compile(required))
         facts = {"_source": ["vectors", "chunks"], "docvalue_fields": ["mark"], "sort": ["_score", *_BY_TIES]}
@@ -533,7 +512,7 @@ class ClusterSearch:
         """Return the hits as results, judged from the bytes that came with them; their paths are addresses."""
         reader, numbers = self.hits.indexed([*answer.rows, *self.hits.copies(answer.rows)])
         states = States(reader, reader, lambda: self._here.trust, self._here.now)
-        conditions = [node for node in (answer.query, *self._filters()) if asks_verdict(node)]
+        conditions = [node for node in (answer.query, *self._binder.filters) if asks_verdict(node)]
         kept = [
             row for row in answer.rows if all(_holds(node, numbers[row.mark], states, reader) for node in conditions)
         ]

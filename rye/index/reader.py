@@ -131,6 +131,11 @@ class Reader:
         part, local = self.locate(doc)
         return part.segment.paths[local]
 
+    def content_digest(self, doc: int) -> str:
+        """Return the SHA-256 of the bytes of a document, in hexadecimal digits."""
+        part, local = self.locate(doc)
+        return part.segment.evidence.content_digest(local)
+
     @cached_property
     def times(self) -> Floats:
         """Shape ``(size,)``: seconds since 1970 of the last change, NaN where unknown."""

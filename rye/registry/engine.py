@@ -15,7 +15,7 @@ from rye.registry.lookup import find_item, why_of
 from rye.registry.state import Indexes, State
 from rye.registry.vectors import VectorIndexes
 from rye.search.context import SearchContext
-from rye.search.local import LocalSearch
+from rye.search.engine import Search
 from rye.search.request import Request, SectionRequest
 from rye.search.results import SearchResponse, SectionResponse
 from rye.trust.trust_store import system_clock
@@ -128,7 +128,7 @@ class LocalEngine:
             return self._answer(request.space, work)
 
     def _searched(self, request: Request, state: State) -> SearchResponse:
-        return LocalSearch(request, self._context(state, request)).run()
+        return Search(request, self._context(state, request)).run()
 
     def sections(self, request: SectionRequest) -> SectionResponse:
         """Answer a search for sections."""
@@ -153,7 +153,7 @@ class LocalEngine:
         from rye.search.explain import read_of
 
         def work(state: State) -> QueryReading:
-            reading = read_of(LocalSearch(request, self._context(state, request)))
+            reading = read_of(Search(request, self._context(state, request)))
             return replace(reading, warnings=(*state.warnings, *reading.warnings))
 
         return self.ask(work)

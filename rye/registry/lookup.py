@@ -254,7 +254,7 @@ def why_of(
         message = f"it is in {part.root.source}, and {request.space} space was searched"
         others = (each for each in wide.reasons if each.code != "stage")
         reasons = (MissReason("space", request.space, message), *others)
-        stage, total = explainer.found.stage, explainer.total
+        stage, total = explainer.stage, explainer.total
         found = replace(wide, stage=stage, total=total, rank=None, hit=None, reasons=reasons)
     read_as = reading(item, f"{found.type}:{found.id}")
     return replace(found, warnings=(*read_as, *found.warnings))

@@ -32,7 +32,6 @@ from rye.index.vectors import (
     vector_reports,
 )
 from rye.search.meaning import Meaning
-from rye.search.modes import AUTO_MISSING
 from rye.search.rerank import RECIPE, Reranker
 from rye.search.settings import ignored_choices, read_choice
 from rye.spaces.bundles import is_own
@@ -45,6 +44,9 @@ PROBE_SECONDS = 60.0
 
 PUBLISH_WAIT = 60.0
 """For how long a publish waits for another process that makes vectors."""
+
+AUTO_MISSING = 0.1
+"""Mode ``auto`` is hybrid while at most this share of items lacks vectors; no more are sent to an embedding server."""
 
 AUTO_SECONDS = 1.0
 """For about how long a search in mode ``auto``, the default, makes missing vectors."""

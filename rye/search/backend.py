@@ -1,155 +1,134 @@
-"""The seam between the engine and the place where items are: an index on this machine, or a cluster.
-
-The engine reads a query, tries its stages in turn and says what it did. A backend matches, ranks, fetches and counts.
-"""
+"""The index as one search sees it: it matches, ranks, fetches and counts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
 
 from rye.index.arrays import Ints
 from rye.index.reader import Floats
-from rye.query.ast import Word
-from rye.search.bound import Bound
-from rye.search.facets import Facet, Wanted
-from rye.search.page import Hit
+from rye.index.schema import BUILT_IN_KEYS
+from rye.search.bind import searched_fields
+from rye.search.bound import Bound, asks_relations
+from rye.search.context import SearchContext
+from rye.search.docset import Docs
+from rye.search.facets import Facet, Wanted, count_facets
+from rye.search.fields import Weights, weights_for
+from rye.search.order import Order, Top, ranked
+from rye.search.page import Hydrator, PageBuilder
+from rye.search.predicates import States
 from rye.search.relax import Dictionary
-from rye.search.results import SearchResult
+from rye.search.score import Evaluation, Matchers
+
+_NOTHING: Ints = np.empty(0, np.int64)
 
 
-class Matches(Protocol):
-    """A set of live items of one backend."""
+class Backend:
+    """One reader as one search sees it; what was evaluated is kept for the stages that follow."""
 
-    def __len__(self) -> int:
-        """Return how many there are."""
-
-    def __bool__(self) -> bool:
-        """Return whether there is any."""
-
-    def __and__(self, other: Any, /) -> Self:
-        """Return the items in both sets."""
-
-    def __or__(self, other: Any, /) -> Self:
-        """Return the items in either set."""
-
-    def __invert__(self) -> Self:
-        """Return the items that are not in the set."""
-
-
-M = TypeVar("M", bound=Matches)
-
-
-class Names(Protocol[M]):
-    """The items by id and name. Items have numbers that are good for one search."""
-
-    def having(self, key: str, value: str) -> Ints:
-        """Return the live items with one exact keyword term, ascending."""
-
-    def key_of(self, item: int) -> tuple[str, str]:
-        """Return ``(type, id)`` of an item."""
-
-    def path_of(self, item: int) -> str:
-        """Return the path of an item below its root."""
-
-    def as_matches(self, items: Ints) -> M:
-        """Return items as a set."""
-
-    def among(self, items: Ints, matches: M) -> Ints:
-        """Return which of some items are in a set."""
-
-    def why_hidden(self, items: Ints) -> Sequence[str]:
-        """Return a sentence for each of some withdrawn items: why it is hidden, and what takes its place."""
-
-
-class Order(NamedTuple):
-    """The order of hits, and how many are needed.
-
-    Attributes:
-        sort_by: ``score``, ``date`` or ``name``.
-        start, stop: The ranks of the page, from 0.
-        exact: Items that the query names: by score, they come first.
-        withdrawn_last: Whether superseded, deprecated and yanked items come last by score.
-        reach: How many hits can be reached, None for all: the best by score.
-        manual_last: Whether the pages of rye's own manual come after all other hits.
-    """
-
-    sort_by: str
-    start: int
-    stop: int
-    exact: Ints
-    withdrawn_last: bool
-    reach: int | None = None
-    manual_last: bool = False
-
-
-class Top(NamedTuple, Generic[M]):
-    """The first hits of a query, in order.
-
-    Attributes:
-        docs: Shape ``(n,)``: the hits up to the end of the page, by the numbers that ``fetch`` takes.
-        scores: Shape ``(n,)``: their scores, rounded to four decimals.
-        exact: Those that the query names.
-        reachable: The set of hits that paging can reach.
-        notes: Warnings about the evaluation.
-    """
-
-    docs: Ints
-    scores: Floats
-    exact: frozenset[int]
-    reachable: M
-    notes: tuple[str, ...] = ()
-
-
-class Backend(Protocol[M]):
-    """The place where the items are."""
-
-    @property
-    def has_withdrawn(self) -> bool:
-        """Whether any item is superseded, deprecated or yanked."""
-
-    @property
-    def names(self) -> Names[M]:
-        """The items by id and name."""
+    def __init__(self, context: SearchContext) -> None:
+        self.context, self.reader = context, context.reader
+        self.states = States(context.reader, context.everywhere, context.trust, context.now)
+        self.weights = weights_for(context.reader, context.overrides)
+        self.has_withdrawn = bool(len(self.reader.withdrawn))
+        self._manual = Docs(self.reader.size, numbers=self.reader.manual)
+        self._matchers: Matchers = {}
+        self._evaluations: dict[int, Evaluation] = {}
 
     def metadata_keys(self) -> frozenset[str]:
         """Return the metadata keys that items have."""
-
-    def expect(self, query: str, words: Mapping[Word, int]) -> None:
-        """Learn what will be asked for, so that what is far away can be looked up at once.
-
-        Args:
-            query: The query as written, which may be a name.
-            words: Its words, where it is plain words.
-        """
+        return self.reader.keys - frozenset(BUILT_IN_KEYS)
 
     def dictionary(self, level: int | None) -> Dictionary:
         """Return the words of the fields of a level; None for all fields."""
+        return Dictionary(self.reader, searched_fields(level))
 
-    def match(self, query: Bound) -> M:
-        """Return the live items that match.
+    def evaluation(self, query: Bound, weights: Weights | None = None) -> Evaluation:
+        """Return the evaluation of a query; the same one for the same object. The first call may choose the weights."""
+        evaluation = self._evaluations.get(id(query))
+        if evaluation is None:
+            weights = weights or self.weights
+            evaluation = Evaluation(self.reader, query, weights, self.states, matchers=self._matchers)
+            self._evaluations[id(query)] = evaluation
+        return evaluation
+
+    def match(self, query: Bound) -> Docs:
+        """Return the live documents that match.
 
         Raises:
             QueryError: ``too-many-positions``.
         """
+        return self.evaluation(query).docs()
 
-    def without_manual(self, matches: M) -> M:
-        """Return items without the pages of rye's own manual."""
+    def as_docs(self, items: Ints) -> Docs:
+        """Return documents as a set."""
+        return Docs(self.reader.size, numbers=items)
 
-    def top(self, query: Bound, matches: M, order: Order) -> Top[M]:
-        """Return the first of some items, scored by a query."""
+    def among(self, items: Ints, matches: Docs) -> Ints:
+        """Return which of some documents are in a set."""
+        return (self.as_docs(items) & matches).numbers
 
-    def fetch(
-        self, query: Bound, hits: Sequence[Hit], *, explain: bool, on_verdicts: Sequence[Bound]
-    ) -> tuple[tuple[SearchResult, ...], tuple[str, ...]]:
-        """Return hits as results, verified at this moment, and warnings about those that changed or are gone.
+    def without_manual(self, matches: Docs) -> Docs:
+        """Return documents without the pages of rye's own manual."""
+        return matches & ~self._manual if self._manual and matches & self._manual else matches
+
+    def top(self, query: Bound, matches: Docs, order: Order, *, similar: Callable[[Ints], Floats] | None = None) -> Top:
+        """Return the first of some documents.
 
         Args:
-            query: What their scores are explained with.
-            hits: The hits, in order.
-            explain: Whether each result explains its score.
-            on_verdicts: The queries and filters that depend on verdicts: a hit that meets them no longer is left out.
+            query: What they are scored by, unless
+            matches: The documents.
+            order: Their order.
+            similar: Returns the scores by meaning of documents.
         """
+        others = self.without_manual(matches) if order.manual_last else matches
+        if not others or len(others) == len(matches):
+            return self._top(query, matches, order, similar)
+        first = self._top(query, others, order, similar)
+        left = None if order.reach is None else order.reach - len(first.reachable)
+        if left == 0 or len(first.docs) >= order.stop:
+            return first if left == 0 else first._replace(reachable=matches)
+        manual = matches & self._manual
+        last = self._top(query, manual, order._replace(stop=order.stop - len(first.docs), reach=left), similar)
+        docs, scores = np.concatenate([first.docs, last.docs]), np.concatenate([first.scores, last.scores])
+        return first._replace(docs=docs, scores=scores, reachable=first.reachable | last.reachable)
 
-    def facets(self, matches: M, wanted: Sequence[Wanted]) -> Mapping[str, Facet]:
-        """Count the values of each facet among some items."""
+    def _top(self, query: Bound, matches: Docs, order: Order, similar: Callable[[Ints], Floats] | None) -> Top:
+        """Return the first of some documents, pages of the manual in their place by score."""
+        evaluation, exact = self.evaluation(query), self.among(order.exact, matches)
+        withdrawn = self.reader.withdrawn if order.withdrawn_last else _NOTHING
+        if similar is not None or len(withdrawn) or order.sort_by != "score":
+            docs = matches.numbers
+            scores = (similar or evaluation.scores)(docs)
+        else:
+            docs, scores = evaluation.best(matches, max(order.stop, order.reach or 0))
+            if len(exact) and len(several := np.union1d(docs, exact)) > len(docs):
+                docs, scores = several, evaluation.scores(several)
+        scores = scores.round(4)
+        best = ranked(self.reader, docs, scores, order, withdrawn=withdrawn)
+        reachable = matches
+        if order.reach is not None and order.reach < len(matches):
+            reachable = self.as_docs(np.sort(docs[best[: order.reach]]))
+        best = best[: order.stop]
+        return Top(docs[best], scores[best], frozenset(order.exact.tolist()), reachable, tuple(self._notes(evaluation)))
+
+    def _notes(self, evaluation: Evaluation) -> Iterator[str]:
+        """Yield a warning for each word that stands for too many terms."""
+        for matcher in evaluation.matchers():
+            if matcher.cut():
+                yield f"{matcher.query.label()} stands for too many terms; the most frequent were kept"
+
+    def unknown_references(self, queries: Sequence[Bound]) -> list[str]:
+        """Return a warning if queries ask for references of items that are not known."""
+        asked = any(map(asks_relations, queries))
+        return [unknown] if asked and (unknown := self.states.graph().unknown) else []
+
+    def page_builder(self, query: Bound, *, explain: bool, verdicts_matter: bool) -> PageBuilder:
+        """Return what turns hits into results."""
+        hydrator = Hydrator(self.reader, self.states, self.context.trust(), self.context.now, verdicts_matter)
+        return PageBuilder(self.evaluation(query), hydrator, explain)
+
+    def facets(self, matches: Docs, wanted: Sequence[Wanted]) -> Mapping[str, Facet]:
+        """Count the values of each facet among some documents."""
+        return count_facets(self.reader, self.states, matches.numbers, wanted)

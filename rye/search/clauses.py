@@ -12,9 +12,9 @@ from rye.index.verdict_cache import VERDICT_NAMES
 from rye.query import ast
 from rye.search import bound
 from rye.search.bind import bind
+from rye.search.engine import Search
 from rye.search.facets import Values
 from rye.search.fields import RELATION_FIELDS, STATES, TEXT_FIELDS, canonical
-from rye.search.local import LocalSearch
 from rye.search.match import Matcher
 from rye.search.positions import Effort
 
@@ -66,13 +66,13 @@ class ClauseExplainer:
         doc: The item, by its number.
     """
 
-    def __init__(self, search: LocalSearch, node: ast.Node, doc: int) -> None:
+    def __init__(self, search: Search, node: ast.Node, doc: int) -> None:
         self.search, self.doc = search, doc
         self._node, self._bound = node, dict[int, bound.Bound | None]()
-        context = search.binding(search.request.query, node)
+        context = search.binder.context(search.request.query, node)
         dropped = None if context.dropped is None else list[ast.Dropped]()  # they become no warning of the search
         query = bind(node, context._replace(record=self._bound, dropped=dropped))
-        self._evaluation = search.embedded.evaluation(query or bound.Everything())
+        self._evaluation = search.backend.evaluation(query or bound.Everything())
 
     def clause(self) -> Clause:
         """Return the query as a clause."""
@@ -150,16 +150,16 @@ class ClauseExplainer:
 
     def _states(self) -> str:
         names = [name for name in STATES if name not in VERDICT_NAMES and name != "signed"]
-        found = [name for name in names if self.search.states.having(name)[self.doc]]
+        found = [name for name in names if self.search.backend.states.having(name)[self.doc]]
         return f"it is {', '.join(found)}" if found else "it is in no such state"
 
     def _value(self, name: str) -> str:
         if name in RELATION_FIELDS:
             return self._related(name)
         if name in {"is", "verdict"}:
-            return VERDICT_NAMES[int(self.search.states.verdicts()[self.doc])]
+            return VERDICT_NAMES[int(self.search.backend.states.verdicts()[self.doc])]
         if name == "signer":
-            return _listed([name for name in self.search.states.signers(np.asarray([self.doc])) if name])
+            return _listed([name for name in self.search.backend.states.signers(np.asarray([self.doc])) if name])
         part, local = self.search.reader.locate(self.doc)
         found = Values.of_key(part.segment, name).of(local)
         if name == "updated" and not found:
@@ -168,7 +168,7 @@ class ClauseExplainer:
 
     def _related(self, name: str) -> str:
         """Return the item's references as written; of those that refer to it only how many there are."""
-        graph, doc = self.search.states.graph(), self.search.states.there(self.doc)
+        graph, doc = self.search.backend.states.graph(), self.search.backend.states.there(self.doc)
         if name == "references":
             return _listed(graph.written_in(doc))
         others = graph.naming(np.asarray([doc])).docs

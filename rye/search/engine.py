@@ -1,42 +1,42 @@
-"""One search as steps: parse → plan → expand → match → score → order → fetch the page.
+"""One search, from request to response: read the query, try its stages in turn, order what the first of them finds.
 
-The engine knows nothing of where the items are: :mod:`rye.search.backend` names what it asks for.
+Mode ``auto`` is hybrid for a sentence. Where meaning cannot be searched, keywords answer, and a warning says why.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Generic, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rye.errors import QueryError
+from rye.errors import QueryError, UnavailableError
 from rye.index.arrays import Ints, unique
+from rye.index.reader import Floats
 from rye.index.schema import HIDDEN_STATES
-from rye.items.scope import EVERY_SCOPE
 from rye.query import ast
 from rye.search import bound
-from rye.search.backend import Backend, M, Order, Top
-from rye.search.bind import Context, bind
+from rye.search.backend import Backend
+from rye.search.binder import Binder
 from rye.search.bound import Bound, asks_verdict
+from rye.search.context import SearchContext
+from rye.search.docset import Docs
 from rye.search.facets import require_facets
 from rye.search.named_items import named_inside, referred_to
-from rye.search.page import Hit
+from rye.search.order import Order, Top
+from rye.search.page import Hit, PageBuilder
 from rye.search.relax import Relaxed, relax
-from rye.search.request import Request, bind_filters, names_manual, require_field
-from rye.search.results import Replaced, SearchResponse, SearchWarning
-from rye.search.rewrite import (
-    ANY_LIMIT,
-    AS_WRITTEN,
-    Plan,
-    Stage,
-    in_field,
-    read_query,
-    verbatim,
-    visible_query,
-)
-from rye.search.semantic import SemanticScores
+from rye.search.request import Request, names_manual
+from rye.search.rerank import Reranker
+from rye.search.results import Replaced, SearchResponse, SearchResult, SearchWarning
+from rye.search.rewrite import ANY_LIMIT, AS_WRITTEN, Plan, Stage, read_query, verbatim, visible_query
+from rye.search.score import Evaluation
+from rye.search.semantic import SemanticScores, SemanticSearch
 from rye.search.suggest import FEW, Notes, answerable, did_you_mean, explain_stage
+
+AUTO_WORDS = 3
+"""Plain words from which on mode ``auto`` is hybrid: fewer are looked up."""
 
 _NOTHING: Ints = np.empty(0, np.int64)
 
@@ -44,60 +44,70 @@ _NAMED = 3
 """Hidden items that a warning names because the query is their id or name."""
 
 
-class Answer(NamedTuple, Generic[M]):
-    """The items that one stage found, after all filters, and the first of them in order.
+class Matched(NamedTuple):
+    """The items that one stage matched, after all filters, in no order yet.
 
     Attributes:
         stage: The stage.
-        query: What scored them.
-        matches: The items.
-        top: The first of them, to the end of the page.
+        query: What scores them.
+        docs: The items.
+        exact: Those that the query names.
         hidden: How many were left out, by state.
-        similar: Their scores by meaning; None where words alone answered.
+        others: The number of items that decide whether the stage answers: where the manual comes last, its pages are
+            not counted.
+        similar: Their scores by meaning; None where words alone score them.
         partial: Whether a few items have every word, and these are the best partial matches.
-        others: The number of items found that decide whether the stage answers: where the manual comes last, its pages
-            are not counted.
     """
 
     stage: str
     query: Bound
-    matches: M
-    top: Top[M]
+    docs: Docs
+    exact: Ints
     hidden: Mapping[str, int]
+    others: int
     similar: SemanticScores | None = None
     partial: bool = False
-    others: int = 0
+
+
+class Answer(NamedTuple):
+    """The items of the stage that answers, and the first of them in order, to the end of the page."""
+
+    matched: Matched
+    top: Top
 
     @property
     def total(self) -> int:
-        """The number of items found."""
-        return len(self.matches)
+        """How many items there are."""
+        return len(self.matched.docs)
 
     def reachable(self) -> int:
         """Return how many hits paging can reach."""
-        return min(self.total, ANY_LIMIT) if self.stage == "any" else self.total
+        return min(self.total, ANY_LIMIT) if self.matched.stage == "any" else self.total
 
     def hits(self, start: int, stop: int) -> list[Hit]:
         """Return some of the hits, in order."""
         docs, scores = self.top.docs[start:stop].tolist(), self.top.scores[start:stop].tolist()
+        similar = self.matched.similar
         return [
-            Hit(doc, score, doc in self.top.exact, self.similar.of(doc) if self.similar else None)
+            Hit(doc, score, doc in self.top.exact, similar.of(doc) if similar else None)
             for doc, score in zip(docs, scores, strict=True)
         ]
 
 
-class Search(Generic[M]):
-    """One search of a backend, from request to response."""
+class Search:
+    """One search of the index on this machine."""
 
-    def __init__(self, request: Request, backend: Backend[M]) -> None:
+    def __init__(self, request: Request, context: SearchContext) -> None:
         text, self._dropped, self._warnings = visible_query(request.query, shorten=request.relax)
         self.request = request if text == request.query else request._replace(query=text)
-        self.backend = backend
-        self._dictionary = backend.dictionary(request.level)
-        self._filters: list[Bound] | None = None
+        self.context, self.reader = context, context.reader
+        self.backend = Backend(context)
+        self.binder = Binder(self.request, self.backend.metadata_keys, self._dropped)
+        self.manual_last = not names_manual(self.request)
+        self._dictionary = self.backend.dictionary(request.level)
         self._replaced: list[Replaced] = []
         self._relaxed: Relaxed | None = None
-        self.manual_last = not names_manual(self.request)
+        self._has_no_embedder = False
 
     def run(self) -> SearchResponse:
         """Return the response.
@@ -116,46 +126,44 @@ class Search(Generic[M]):
     def _check(self, text: str) -> None:
         """Raise the error of another query under the same options, if it has one."""
         plan = read_query(self.request._replace(query=text, relax=False), self.backend.metadata_keys)
-        self.bound_query(plan.main, plan)
+        self.binder.query(plan.main, plan)
 
     def _run(self) -> SearchResponse:
         request, plan = self.request, self.read()
-        self.backend.expect(request.query, plan.bag)
         if request.facets:
             require_facets(request.facets, self.backend.metadata_keys())
         answer = self.answer(plan, self.allowed())
-        total = answer.reachable()
-        suggestion = self.suggestion(answer, plan)
+        suggestion = self._suggestion(answer, plan)
         self.explain_answer(answer, plan)
-        self._warnings += Notes(request, plan, total, self.holds, self._count, self.allowed)
-        self._warnings += self.last_warnings()
+        self._warnings += Notes(request, plan, answer.reachable(), self._holds, self._count, self.allowed)
+        if self._has_no_embedder:
+            self._warnings.append("only words were searched, not meaning: there is no embedder")
         facets = self.backend.facets(answer.top.reachable, request.facets) if request.facets else {}
-        warnings = [*map(SearchWarning, self.warnings(plan)), *self._replaced]
-        return self.respond(answer, request.query, answer.stage, warnings, did_you_mean=suggestion, facets=facets)
+        return self.respond(
+            answer, request.query, answer.matched.stage, self.warnings(plan), did_you_mean=suggestion, facets=facets
+        )
 
-    def suggestion(self, answer: Answer[M], plan: Plan) -> str:
+    def _suggestion(self, answer: Answer, plan: Plan) -> str:
         """Return a query that may find more, or nothing."""
-        if answer.stage == "any":
+        stage, total = answer.matched.stage, answer.reachable()
+        if answer.matched.similar:
+            return self.semantic(plan).suggestion()
+        if stage == "any":
             return self.relax(plan).suggestion()
-        total = answer.reachable()
-        if (total <= FEW and not answer.top.exact) or answer.stage not in AS_WRITTEN:
-            more = 0 if answer.stage == "fuzzy" else total
+        if (total <= FEW and not answer.top.exact) or stage not in AS_WRITTEN:
+            more = 0 if stage == "fuzzy" else total
             words = self.backend.dictionary(None)
             return did_you_mean(self.request.query, plan, words, total=more, count=self._count)
         return ""
 
-    def explain_answer(self, answer: Answer[M], plan: Plan) -> None:
+    def explain_answer(self, answer: Answer, plan: Plan) -> None:
         """Warn of the relaxation that was needed, and of what was not looked up in full."""
-        self._warnings += explain_stage(answer.stage, plan, self.relax, partial=answer.partial)
+        matched = answer.matched
+        self._warnings += explain_stage(matched.stage, plan, self.relax, partial=matched.partial)
         self._warnings += answer.top.notes
+        self._warnings += self.backend.unknown_references([matched.query, *self.binder.filters])
 
-    def last_warnings(self) -> Sequence[str]:
-        """Return warnings that come after all others of the search itself."""
-        return ()
-
-    def respond(
-        self, answer: Answer[M], query: str, stage: str, warnings: Sequence[str], **facts: Any
-    ) -> SearchResponse:
+    def respond(self, answer: Answer, query: str, stage: str, warnings: Sequence[str], **facts: Any) -> SearchResponse:
         """Fetch the page of an answer; ``facts`` are further ones of the response, warnings those before its own."""
         request, total = self.request, answer.reachable()
         end = request.offset + request.limit
@@ -166,20 +174,20 @@ class Search(Generic[M]):
             total=max(total - (len(hits) - len(results)), 0),
             offset=request.offset,
             stage=stage,
-            warnings=(*warnings, *more),
+            warnings=(*map(SearchWarning, warnings), *self._replaced, *more),
             next_offset=end if end < total else None,
-            hidden=answer.hidden,
-            **{**self.facts(answer.similar), "query": query, **facts},
+            hidden=answer.matched.hidden,
+            **{**self.facts(answer.matched.similar), "query": query, **facts},
         )
 
-    def fetch(self, answer: Answer[M], hits: Sequence[Hit]) -> tuple[tuple[Any, ...], tuple[str, ...]]:
-        """Return some hits of an answer as results, and warnings."""
-        explain, on_verdicts = self.request.explain, self.on_verdicts(answer.query)
-        return self.backend.fetch(answer.query, hits, explain=explain, on_verdicts=on_verdicts)
+    def fetch(self, answer: Answer, hits: Sequence[Hit]) -> tuple[tuple[SearchResult, ...], tuple[str, ...]]:
+        """Return hits as results, read from their files and verified now, and warnings about those that changed."""
+        return self.page_builder(answer.matched.query).build(hits)
 
-    def on_verdicts(self, query: Bound) -> list[Bound]:
-        """Return those of a query and the filters that depend on verdicts."""
-        return [node for node in (query, *self.filters()) if asks_verdict(node)]
+    def page_builder(self, query: Bound) -> PageBuilder:
+        """Return the builder of results from the hits of a query."""
+        on_verdicts = any(asks_verdict(node) for node in (query, *self.binder.filters))
+        return self.backend.page_builder(query, explain=self.request.explain, verdicts_matter=on_verdicts)
 
     def facts(self, similar: SemanticScores | None) -> dict[str, Any]:
         """Return the fields of every response that repeat the request, and how it was answered."""
@@ -211,10 +219,9 @@ class Search(Generic[M]):
 
     def stages(self, plan: Plan) -> Iterator[Stage]:
         """Return the queries to try in turn."""
-        return plan.stages(self.unknown, lambda: self.relax(plan).query)
+        return plan.stages(self._is_unknown, lambda: self.relax(plan).query)
 
-    def unknown(self, word: str) -> bool:
-        """Return whether no item has a word."""
+    def _is_unknown(self, word: str) -> bool:
         return not self._dictionary.knows(word)
 
     def relax(self, plan: Plan) -> Relaxed:
@@ -223,157 +230,202 @@ class Search(Generic[M]):
             self._relaxed = relax(plan.relaxing, self._dictionary, forgiving=plan.forgiving)
         return self._relaxed
 
-    def answer(self, plan: Plan, allowed: M) -> Answer[M]:
-        """Return the answer of the first stage with enough hits among the items that scope and filters allow."""
-        answers, named = list[Answer[M]](), self.named(allowed, plan)
+    def answer(self, plan: Plan, allowed: Docs) -> Answer:
+        """Return the answer among the items that scope and filters allow, by meaning where that is wanted."""
+        return self._by_meaning(plan, allowed) or self.ordered(self._by_words(plan, allowed))
+
+    def _by_words(self, plan: Plan, allowed: Docs) -> Matched:
+        """Return what the first stage with enough hits matches."""
+        tried, named = list[Matched](), self._named(allowed, plan)
         self.manual_last = self.manual_last and bool(self.backend.without_manual(allowed))
         for stage in self.stages(plan):
-            partial = bool(answers and answers[-1].others)
-            answers.append(self._answer_stage(stage, plan, allowed, named)._replace(partial=partial))
-            if answers[-1].others >= stage.enough:
-                wider = stage.wider and self._answer_stage(stage.wider, plan, allowed, named)
-                return wider if wider and wider.others > answers[-1].others else answers[-1]
-        last = next((answer for answer in reversed(answers) if answer.others), None)
-        return last or next((answer for answer in answers if answer.total), answers[0])
+            partial = bool(tried and tried[-1].others)
+            tried.append(self._match_stage(stage, plan, allowed, named)._replace(partial=partial))
+            if tried[-1].others >= stage.enough:
+                wider = stage.wider and self._match_stage(stage.wider, plan, allowed, named)
+                return wider if wider and wider.others > tried[-1].others else tried[-1]
+        last = next((matched for matched in reversed(tried) if matched.others), None)
+        return last or next((matched for matched in tried if matched.docs), tried[0])
 
-    def _answer_stage(self, stage: Stage, plan: Plan, allowed: M, named: Ints) -> Answer[M]:
-        names, query = self.backend.names, self.bound_query(stage.ast, plan)
-        matches = self.backend.match(query) & allowed
-        query = self._with_phrase(stage.ast, plan, matches) or query
+    def _match_stage(self, stage: Stage, plan: Plan, allowed: Docs, named: Ints) -> Matched:
+        query = self.binder.query(stage.ast, plan)
+        docs = self.backend.match(query) & allowed
+        query = self._with_phrase(stage.ast, plan, docs) or query
         exact = _NOTHING
         if len(named) and (plan.bag or stage.name == "any"):
-            if matches and plan.relaxing:
-                matches = matches | names.as_matches(named)
-            exact = names.among(named, matches)
-        if stage.name in AS_WRITTEN and len(referred := self.referred(plan, allowed)):
-            matches, exact = matches | names.as_matches(referred), unique(exact, referred)
-        return self.ordered(stage.name, query, matches, exact)
+            if docs and plan.relaxing:
+                docs = docs | self.backend.as_docs(named)
+            exact = self.backend.among(named, docs)
+        if stage.name in AS_WRITTEN and len(referred := self._referred(plan, allowed)):
+            docs, exact = docs | self.backend.as_docs(referred), unique(exact, referred)
+        return self.matched(stage.name, query, docs, exact)
 
-    def _with_phrase(self, node: ast.Node, plan: Plan, matches: M) -> Bound | None:
+    def _with_phrase(self, node: ast.Node, plan: Plan, docs: Docs) -> Bound | None:
         """Return a query that also scores its words as a phrase, as much as all of them, if a match has it."""
         phrase = verbatim(self.request.query) if plan.words else None
-        if phrase is None or not matches & self.backend.match(self.bound_query(phrase, plan)):
+        if phrase is None or not docs & self.backend.match(self.binder.query(phrase, plan)):
             return None
         boosted = ast.Boost(phrase, float(len(plan.words)))
-        return self.bound_query(ast.And((node, ast.Or((ast.Everything(), boosted)))), plan)
+        return self.binder.query(ast.And((node, ast.Or((ast.Everything(), boosted)))), plan)
 
-    def ordered(
-        self,
-        stage: str,
-        query: Bound,
-        matches: M,
-        exact: Ints,
-        *,
-        similar: SemanticScores | None = None,
-        rank: Callable[[M, Order], Top[M]] | None = None,
-    ) -> Answer[M]:
-        """Return hits in order, without those that are to be hidden.
+    def matched(
+        self, stage: str, query: Bound, docs: Docs, exact: Ints = _NOTHING, *, similar: SemanticScores | None = None
+    ) -> Matched:
+        """Return what a stage matched, without the items that are to be hidden.
 
         Args:
             stage: The stage.
-            query: What scores them, unless
-            matches: The hits.
+            query: What scores the items.
+            docs: The items.
             exact: Those that the query names.
             similar: Their scores by meaning.
-            rank: Returns the first of them by these scores.
         """
-        request, hidden = self.request, dict[str, int]()
-        if not request.include_superseded:
-            matches, hidden = self.hide(matches)
+        hidden = dict[str, int]()
+        if not self.request.include_superseded:
+            docs, hidden = self.hide(docs)
             if hidden and len(exact):
-                shown = self.backend.names.among(exact, matches)
-                gone = np.setdiff1d(exact, shown)[:_NAMED]
-                self._replaced += map(Replaced, self.backend.names.why_hidden(gone))
+                shown = self.backend.among(exact, docs)
+                gone = np.setdiff1d(exact, shown)[:_NAMED].tolist()
+                self._replaced += [Replaced(self.backend.states.hidden_message(doc)) for doc in gone]
                 exact = shown
+        others = len(self.backend.without_manual(docs) if self.manual_last else docs)
+        return Matched(stage, query, docs, exact, hidden, others, similar)
+
+    def ordered(self, matched: Matched) -> Answer:
+        """Return what a stage matched, and the first of it in order."""
+        request, similar = self.request, matched.similar
         order = Order(
             request.sort_by,
-            request.offset,
             request.offset + request.limit,
-            exact,
+            matched.exact,
             request.include_superseded,
-            ANY_LIMIT if stage == "any" else None,
+            ANY_LIMIT if matched.stage == "any" else None,
             self.manual_last,
         )
-        top = rank(matches, order) if rank else self.backend.top(query, matches, order)
-        others = len(self.backend.without_manual(matches) if self.manual_last else matches)
-        return Answer(stage, query, matches, top, hidden, similar, others=others)
+        scores: Callable[[Ints], Floats] | None = similar.scores if similar else None
+        return Answer(matched, self.backend.top(matched.query, matched.docs, order, similar=scores))
 
-    def hide(self, matches: M) -> tuple[M, dict[str, int]]:
+    def hide(self, docs: Docs) -> tuple[Docs, dict[str, int]]:
         """Leave out what is superseded, deprecated or yanked, and count it by reason."""
         hidden = {}
         for state in HIDDEN_STATES if self.backend.has_withdrawn else ():
             withdrawn = self.backend.match(bound.HasState(state))
-            if count := len(matches & withdrawn):
+            if count := len(docs & withdrawn):
                 hidden[state] = count
-                matches = matches & ~withdrawn
-        return matches, hidden
-
-    def bound_query(self, node: ast.Node, plan: Plan) -> Bound:
-        """Bind a query, together with what ``fields`` adds."""
-        nodes = [bind(node, self.binding(self.request.query, node)) or bound.Everything(), *self._fixed(plan)]
-        return nodes[0] if len(nodes) == 1 else bound.All(tuple(nodes))
-
-    def binding(self, text: str, node: ast.Node) -> Context:
-        """Return what binding a query needs to know."""
-        dropped = self._dropped if self.request.lenient else None
-        return Context(text, node, self.backend.metadata_keys, self.request.level, dropped)
-
-    def _fixed(self, plan: Plan) -> list[Bound]:
-        """Bind the entries of ``fields``, each to its field."""
-        nodes = []
-        for name, parsed in plan.fixed:
-            require_field(name, self.backend.metadata_keys())
-            try:
-                node = bind(ast.Field(name, parsed.ast), self.binding(parsed.text, parsed.ast))
-            except QueryError as error:
-                raise in_field(error, name) from None
-            nodes += [node] if node is not None else []
-        return nodes
+                docs = docs & ~withdrawn
+        return docs, hidden
 
     def _count(self, node: ast.Node, plan: Plan) -> int:
         try:
-            return len(self.backend.match(self.bound_query(node, plan)) & self.allowed())
+            return len(self.backend.match(self.binder.query(node, plan)) & self.allowed())
         except QueryError:  # takes too much: nobody asked for it
             return 0
 
-    def filters(self) -> list[Bound]:
-        """Return the conditions of the ``filters`` mapping."""
-        if self._filters is None:
-            keys = self.backend.metadata_keys
-            self._filters = [*bind_filters(self.request.filters, keys())] if self.request.filters else []
-        return self._filters
-
-    def allowed(self, filters: Mapping[str, Any] | None = None) -> M:
+    def allowed(self, filters: Mapping[str, Any] | None = None) -> Docs:
         """Return which items the scope and filters let through; ``filters`` replaces those of the request."""
-        nodes = self.filters() if filters is None else [*bind_filters(filters, self.backend.metadata_keys())]
-        if self.request.scopes is not EVERY_SCOPE:
-            nodes = [bound.Any(tuple(map(bound.Within, self.request.scopes))), *nodes]
-        query = nodes[0] if len(nodes) == 1 else bound.All(tuple(nodes)) if nodes else bound.Everything()
-        return self.backend.match(query)
+        return self.backend.match(self.binder.allowed(filters))
 
-    def holds(self, scope: Any) -> bool:
-        """Return whether there is an item in a part of a scope."""
+    def _holds(self, scope: Any) -> bool:
         return bool(self.backend.match(bound.Within(scope)))
 
-    def named(self, allowed: M, plan: Plan) -> Ints:
+    def _named(self, allowed: Docs, plan: Plan) -> Ints:
         """Return the items that words of a sentence name."""
         words = plan.bag or (plan.fallback.words if plan.fallback else {})
         if len(words) < 2:
             return _NOTHING
-        return self._let_through(named_inside(self.backend.names, words, self._dictionary), plan, allowed)
+        return self._let_through(named_inside(self.reader, words, self._dictionary), plan, allowed)
 
-    def referred(self, plan: Plan, allowed: M) -> Ints:
+    def _referred(self, plan: Plan, allowed: Docs) -> Ints:
         """Return the items that the query as a whole refers to, and warn where it is read as another name."""
-        items, name = referred_to(self.backend.names, self.request.query)
+        items, name = referred_to(self.reader, self.request.query)
         items = self._let_through(items, plan, allowed) if self.request.relax or not name else _NOTHING
         if name and len(items) and (message := f"read as a reference to {name}") not in self._warnings:
             self._warnings.append(message)
         return items
 
-    def _let_through(self, items: Ints, plan: Plan, allowed: M) -> Ints:
+    def _let_through(self, items: Ints, plan: Plan, allowed: Docs) -> Ints:
         """Return those of some items that scope, filters and ``fields`` let through."""
         if not len(items):
             return items
         if plan.fixed:
-            allowed = allowed & self.backend.match(self.bound_query(ast.Everything(), plan))
-        return self.backend.names.among(items, allowed)
+            allowed = allowed & self.backend.match(self.binder.query(ast.Everything(), plan))
+        return self.backend.among(items, allowed)
+
+    def evaluate(self, node: ast.Node, plan: Plan) -> Evaluation:
+        """Bind a query, together with what ``fields`` adds, and prepare its evaluation."""
+        return self.backend.evaluation(self.binder.query(node, plan))
+
+    def semantic(self, plan: Plan) -> SemanticSearch:
+        """Return the search in semantic or hybrid mode."""
+        return SemanticSearch(
+            self.request,
+            self.reader,
+            plan,
+            self.evaluate,
+            boosts=self.context.boosts,
+            unknown=self._is_unknown,
+            relaxed=lambda: self.relax(plan),
+        )
+
+    def scored(self, semantic: SemanticSearch, allowed: Docs) -> SemanticScores | None:
+        """Return the scores by meaning of the allowed items; None, with a warning, where keywords have to answer."""
+        embeddings = self.context.embeddings
+        load = embeddings.meaning_for_auto if self.request.is_auto else embeddings.meaning
+        return semantic.run(partial(load, self.reader), allowed)
+
+    def _by_meaning(self, plan: Plan, allowed: Docs) -> Answer | None:
+        """Answer in semantic or hybrid mode; None where keywords have to, for a reason that a warning names."""
+        request = self.request = self._in_mode(plan, allowed)
+        if request.mode.name == "keyword":
+            return None
+        semantic = self.semantic(plan)
+        scores = self.scored(semantic, allowed)
+        self._warnings += semantic.warnings
+        if scores is None:
+            return None
+        candidates, docs = scores.asked(), scores.hits()
+        exact = self._referred(plan, candidates)
+        if scores.hybrid and plan.words and len(named := self._named(candidates, plan)) and docs:
+            exact = unique(exact, named)
+        docs = docs | self.backend.as_docs(exact)
+        if request.sort_by == "score" and (reranker := self.context.embeddings.reranker):
+            scores = self._reranked(scores, docs, reranker)
+        answer = self.ordered(self.matched(request.mode.name, scores.query, docs, exact, similar=scores))
+        if not answer.total and not answer.matched.hidden and not request.mode.narrows:
+            self._warnings.append(semantic.fallback_warning(scores.why_no_hit()))
+            return None
+        return answer
+
+    def _in_mode(self, plan: Plan, allowed: Docs) -> Request:
+        """Return the request in the mode that answers: ``auto`` is hybrid for a sentence where there is an embedder.
+
+        Else it is keyword, as for what an item has word for word. Other orders, a prefix and a level are about words:
+        of what is a little similar they would show anything.
+        """
+        request, name = self.request, "keyword"
+        if not request.is_auto:
+            return request
+        is_sentence = sum(plan.words.values()) >= AUTO_WORDS and plan.is_prose() and not plan.fault
+        about_words = request.sort_by != "score" or request.level is not None or request.options["prefix"]
+        if is_sentence and not about_words:
+            phrase = verbatim(request.query)
+            if not self.context.embeddings.can_embed:
+                self._has_no_embedder = True
+            elif not phrase or not self.backend.match(self.binder.query(phrase, plan)) & allowed:
+                name = "hybrid"
+        return request._replace(mode=request.mode._replace(name=name))
+
+    def _reranked(self, scores: SemanticScores, docs: Docs, reranker: Reranker) -> SemanticScores:
+        """Return scores in which a second model has compared the best hits that are shown with the query."""
+        shown = docs if self.request.include_superseded else self.hide(docs)[0]
+        others = self.backend.without_manual(shown) if self.manual_last else shown
+        numbers = (others or shown).numbers
+        hydrator, total = self.page_builder(scores.query).hydrator, scores.fused.total.copy()
+        before, digest = scores.scores(numbers), self.reader.content_digest
+        try:
+            done = reranker.rerank(scores.text, numbers, before, digest=digest, text=hydrator.beginning)
+        except UnavailableError as error:
+            self._warnings.append(f"not re-ranked: {error.message}")
+            return scores
+        total[np.searchsorted(scores.docs, numbers)] = done.scores
+        return scores._replace(fused=scores.fused._replace(total=total), reranked=done)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,14 +21,12 @@ from rye.items.scope import Scope
 from rye.query import ast, dump, to_dict
 from rye.search.clauses import Clause, ClauseExplainer, culprits
 from rye.search.context import SearchContext
-from rye.search.docset import Docs
-from rye.search.engine import Answer, Search
-from rye.search.local import LocalSearch
+from rye.search.engine import Search
 from rye.search.named_items import referred_to
-from rye.search.request import Request, bind_filters
+from rye.search.request import Request
 from rye.search.results import SearchResponse, SearchResult
 from rye.search.rewrite import AS_WRITTEN, Plan
-from rye.search.semantic import SemanticScores, SemanticSearch
+from rye.search.semantic import SemanticScores
 from rye.spaces.signed import read_item
 
 MISS_REASONS: Mapping[str, str] = {
@@ -164,7 +161,7 @@ class QueryReading(Report):
         return data | {"stages": [{"stage": stage, "query": text} for stage, text in self.stages]}
 
 
-def read_of(search: Search[Any]) -> QueryReading:
+def read_of(search: Search) -> QueryReading:
     """Return how the query of a search is read, after searching for it; one hit is enough.
 
     Raises:
@@ -194,32 +191,32 @@ def reading_of(plan: Plan, found: SearchResponse, stages: Sequence[tuple[str, st
     )
 
 
-class Explainer(LocalSearch):
-    """A search of the index on this machine, asked about single items; its request has all hits on one page."""
+class Explainer:
+    """Asks one search about single items.
+
+    Args:
+        request: The request; all its hits are on one page.
+        context: What the search uses.
+    """
 
     def __init__(self, request: Request, context: SearchContext) -> None:
-        super().__init__(request._replace(offset=0, limit=max(context.reader.size, 1), explain=True), context)
+        all_hits = request._replace(offset=0, limit=max(context.reader.size, 1), explain=True)
+        self._search, self._reader = Search(all_hits, context), context.reader
+        self._plan = self._search.read()
+        self._answer = self._search.answer(self._plan, self._search.allowed())
+        self._matched = self._answer.matched
+        self._request = self._search.request  # in the mode that answers
+        self._semantic = self._search.semantic(self._plan) if self._matched.similar else None
 
-    @cached_property
-    def plan(self) -> Plan:
-        """How the query is read."""
-        return self.read()
-
-    @cached_property
-    def found(self) -> Answer[Docs]:
-        """The answer, made when it is first asked for."""
-        allowed = self.allowed()
-        self.backend.expect(self.request.query, self.plan.bag)
-        return self.answer(self.plan, allowed)
+    @property
+    def stage(self) -> str:
+        """The stage that answers."""
+        return self._matched.stage
 
     @property
     def total(self) -> int:
         """How many hits paging can reach."""
-        return self.found.reachable()
-
-    @cached_property
-    def _semantic(self) -> SemanticSearch | None:
-        return self.semantic(self.plan) if self.found.similar else None
+        return self._answer.reachable()
 
     def explain(self, part: Part, local: int) -> Why:
         """Return why one document, given by its segment, is a hit, or why it is not.
@@ -229,41 +226,46 @@ class Explainer(LocalSearch):
             ArgumentError: As a search.
             UnavailableError: The embedder cannot be used any more.
         """
-        found = self.found
-        doc = local + next(own.base for own in self.reader.parts if own.segment is part.segment)
-        clauses = [ClauseExplainer(self, node, doc) for node in self._readings()]
+        matched, total = self._matched, self.total
+        doc = local + next(own.base for own in self._reader.parts if own.segment is part.segment)
+        clauses = [ClauseExplainer(self._search, node, doc) for node in self._readings()]
         tree = tuple(each.clause() for each in clauses)
-        scores, hit = self._scores_with(doc), None
-        index = next(iter(np.flatnonzero(found.top.docs == doc).tolist()), None)
+        hit: SearchResult | None = None
+        scores, changed = self._scores_with(doc), tuple[str, ...]()
+        index = next(iter(np.flatnonzero(self._answer.top.docs == doc).tolist()), None)
         if index is None:
             reasons = self._reasons(clauses[0], tree, scores)
-        elif index >= self.total:  # stage "any" lists only the best hits
-            listed = f"of stage {found.stage!r} the first {self.total} are listed"
-            reasons = [MissReason("limit", f"stage {found.stage}", f"it is hit {index + 1} of {found.total}; {listed}")]
+        elif index >= total:  # stage "any" lists only the best hits
+            listed = f"of stage {matched.stage!r} the first {total} are listed"
+            reasons = [
+                MissReason(
+                    "limit", f"stage {matched.stage}", f"it is hit {index + 1} of {self._answer.total}; {listed}"
+                )
+            ]
         else:
-            hit = self._result(index)
-            unreadable = MissReason("unreadable", "", "; ".join(self._warnings[-1:]))
+            hit, changed = self._result(index)
+            unreadable = MissReason("unreadable", "", "; ".join(changed[-1:]))
             reasons = [] if hit else [*self._unmatched(doc, tree[0])] or [unreadable]
-        self.explain_answer(found, self.plan)
+        self._search.explain_answer(self._answer, self._plan)
         return Why(
             type=TYPE_NAMES[part.segment.types[local]],
             id=part.segment.ids[local],
             source=part.root.source,
-            query=self.request.query,
-            search_type=self.request.mode.name if found.similar else "keyword",
-            stage=found.stage,
-            total=self.total,
+            query=self._request.query,
+            search_type=self._request.mode.name if matched.similar else "keyword",
+            stage=matched.stage,
+            total=total,
             rank=None if hit is None or index is None else index + 1,
             hit=hit,
             clauses=tree,
             reasons=tuple(reasons),
             meaning=self._similarity(scores, doc) if scores else None,
-            warnings=tuple(self.warnings(self.plan)),
+            warnings=(*self._search.warnings(self._plan), *changed),
         )
 
     def _scores_with(self, doc: int) -> SemanticScores | None:
         """Return the scores by meaning with one document among them, also where it is left out of the search."""
-        near = self.found.similar
+        near = self._matched.similar
         if near is None or self._semantic is None or doc in near.docs:
             return near
         return self._semantic.with_item(near, doc)
@@ -271,13 +273,13 @@ class Explainer(LocalSearch):
     def _readings(self) -> Iterator[ast.Node]:
         """Yield the query as the answering stage reads it, then the entries of ``fields``."""
         if self._semantic is None:
-            yield from (stage.ast for stage in self.stages(self.plan) if stage.name == self.found.stage)
+            yield from (stage.ast for stage in self._search.stages(self._plan) if stage.name == self._matched.stage)
         else:
-            yield self._semantic.worded if self.request.mode.name == "hybrid" else self._semantic.required
-        yield from (ast.Field(name, parsed.ast) for name, parsed in self.plan.fixed)
+            yield self._semantic.worded if self._request.mode.name == "hybrid" else self._semantic.required
+        yield from (ast.Field(name, parsed.ast) for name, parsed in self._plan.fixed)
 
     def _similarity(self, scores: SemanticScores, doc: int) -> SimilarityReport:
-        hit, (part, local) = scores.of(doc), self.reader.locate(doc)
+        hit, (part, local) = scores.of(doc), self._reader.locate(doc)
         kind, item_id = ItemType(TYPE_NAMES[part.segment.types[local]]), part.segment.ids[local]
         try:
             section = hit.header(read_item(part.root, part.segment.paths[local], kind, item_id).item)
@@ -291,14 +293,13 @@ class Explainer(LocalSearch):
             by_meaning=round(hit.by_meaning, 4),
             by_words=round(hit.by_words, 4),
             keyword=round(hit.keyword, 4),
-            method=self.method(scores),
+            method=self._search.method(scores),
         )
 
-    def _result(self, index: int) -> SearchResult | None:
-        """Return a hit as a page shows it; None where it cannot be shown, which becomes a warning."""
-        results, warnings = self.fetch(self.found, self.found.hits(index, index + 1))
-        self._warnings += warnings
-        return results[0] if results else None
+    def _result(self, index: int) -> tuple[SearchResult | None, tuple[str, ...]]:
+        """Return a hit as a page shows it, None where it cannot be shown, and warnings."""
+        results, warnings = self._search.fetch(self._answer, self._answer.hits(index, index + 1))
+        return results[0] if results else None, warnings
 
     def _reasons(
         self, clauses: ClauseExplainer, tree: Sequence[Clause], scores: SemanticScores | None
@@ -307,7 +308,7 @@ class Explainer(LocalSearch):
         reasons, doc = list[MissReason](), clauses.doc
         main, *fields = tree
         if self._semantic:
-            main = ClauseExplainer(self, self._semantic.required, doc).clause()
+            main = ClauseExplainer(self._search, self._semantic.required, doc).clause()
         reasons += self._unmatched(doc, main)
         for clause in fields:
             reasons += [MissReason("field", part.text, _message(part, code)) for part, code in culprits(clause)]
@@ -321,22 +322,22 @@ class Explainer(LocalSearch):
 
     def _unmatched(self, doc: int, main: Clause) -> Iterator[MissReason]:
         """Yield the parts of the query that leave out the item; none if the query names it: it is a hit in any case."""
-        if self.found.stage not in AS_WRITTEN or doc not in referred_to(self.reader, self.request.query)[0]:
+        if self._matched.stage not in AS_WRITTEN or doc not in referred_to(self._reader, self._request.query)[0]:
             yield from (MissReason(code, part.text, _message(part, code)) for part, code in culprits(main))
 
     def _outside(self, clauses: ClauseExplainer) -> Iterator[MissReason]:
         """Yield the scope and the filters that do not let a document through."""
-        kind, item_id = self.reader.key_of(clauses.doc)
-        if self.request.scopes != (Scope(""),) and not any(each.holds(kind, item_id) for each in self.request.scopes):
-            yield MissReason("scope", self.request.scope, f"{kind}:{item_id} lies outside the scope")
-        for name, wanted in self.request.filters.items():
-            (node,) = bind_filters({name: wanted}, self.backend.metadata_keys())
-            if not self.embedded.evaluation(node).docs().mask[clauses.doc]:
+        kind, item_id = self._reader.key_of(clauses.doc)
+        if self._request.scopes != (Scope(""),) and not any(each.holds(kind, item_id) for each in self._request.scopes):
+            yield MissReason("scope", self._request.scope, f"{kind}:{item_id} lies outside the scope")
+        for name, wanted in self._request.filters.items():
+            (node,) = self._search.binder.bind_filters({name: wanted})
+            if not self._search.backend.match(node).mask[clauses.doc]:
                 yield MissReason("filter", f"{name}={wanted}", clauses.values(node))
 
     def _hidden(self, doc: int) -> Iterator[MissReason]:
-        if not self.request.include_superseded:
-            for state, docs in self.reader.hidden.items():
+        if not self._request.include_superseded:
+            for state, docs in self._reader.hidden.items():
                 if doc in docs:
                     message = f"the item is {state}; include_superseded shows such items"
                     yield MissReason("hidden", f"is:{state}", message)
@@ -346,7 +347,7 @@ class Explainer(LocalSearch):
         at = int(np.searchsorted(scores.docs, doc))
         similarity = scores.fused.similarity[at]
         nearest = f"its nearest section is at {similarity:.4f}" if np.isfinite(similarity) else "it has no vector"
-        no_word = "it has no word of the query" if self.request.relax else "its words do not match the query as it is"
+        no_word = "it has no word of the query" if self._request.relax else "its words do not match the query as it is"
         for condition in scores.fused.conditions:
             option, least = condition.option, f"{condition.option}={condition.least:g}"
             if condition.met[at]:
@@ -362,11 +363,11 @@ class Explainer(LocalSearch):
 
     def _looser_stage(self, doc: int) -> Iterator[MissReason]:
         """Yield the first looser stage that finds a document, unless all stages were tried."""
-        found, stages = self.found, list(self.stages(self.plan))
+        answered, total, stages = self._matched.stage, self._answer.total, list(self._search.stages(self._plan))
         names = [stage.name for stage in stages]
-        for stage in stages[names.index(found.stage) + 1 :] if found.total else ():
-            if self.embedded.evaluation(self.bound_query(stage.ast, self.plan)).docs().mask[doc]:
-                because = f"stage {found.stage!r} answers, with {found.total}"
+        for stage in stages[names.index(answered) + 1 :] if total else ():
+            if self._search.evaluate(stage.ast, self._plan).docs().mask[doc]:
+                because = f"stage {answered!r} answers, with {total}"
                 yield MissReason("stage", f"stage {stage.name}", f"stage {stage.name!r} would find it, but {because}")
                 return
 

@@ -6,13 +6,13 @@ A whole query names an item, however it is punctuated, or refers to it; inside a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol
 
 import numpy as np
 
 from rye import query
 from rye.index import analysis
 from rye.index.arrays import Ints, unique
+from rye.index.reader import Reader
 from rye.index.schema import TYPE_NAMES, fold_value
 from rye.items.names import spellings
 from rye.query import ast
@@ -23,24 +23,11 @@ _ENDS = "?!.,;: "
 _MARKS = frozenset('"\\')
 
 
-class ItemNames(Protocol):
-    """What knows the names of items: a reader, wherever it reads."""
-
-    def having(self, key: str, value: str) -> Ints:
-        """Return the live documents with one exact keyword term, ascending."""
-
-    def key_of(self, doc: int) -> tuple[str, str]:
-        """Return ``(type, id)`` of a document."""
-
-    def path_of(self, doc: int) -> str:
-        """Return the path of a document below its root."""
-
-
 LEAST_LETTERS = 4
 """Letters of a plain word that can name an item inside a sentence."""
 
 
-def named_by(reader: ItemNames, text: str) -> Ints:
+def named_by(reader: Reader, text: str) -> Ints:
     """Return the live documents, ascending, whose id, name or ``type:id`` equals a text, whatever its case.
 
     Punctuation behind it counts where an item is so named, else it ends a sentence.
@@ -51,7 +38,7 @@ def named_by(reader: ItemNames, text: str) -> Ints:
     return found if len(found) or bare == folded else _equal(reader, bare)
 
 
-def referred_to(reader: ItemNames, text: str) -> tuple[Ints, str]:
+def referred_to(reader: Reader, text: str) -> tuple[Ints, str]:
     """Return the documents that a text names, else those that it refers to as people write references.
 
     Returns:
@@ -84,7 +71,7 @@ def _unquoted_id(text: str) -> str:
     return text
 
 
-def _equal(reader: ItemNames, folded: str) -> Ints:
+def _equal(reader: Reader, folded: str) -> Ints:
     found = [docs for key in ("id", "name") if folded and len(docs := reader.having(key, folded))]
     kind, _, item_id = folded.partition(":")
     if item_id and kind in TYPE_NAMES:
@@ -93,7 +80,7 @@ def _equal(reader: ItemNames, folded: str) -> Ints:
     return unique(*found) if found else np.empty(0, np.int64)
 
 
-def named_inside(reader: ItemNames, words: Mapping[ast.Word, int], dictionary: Dictionary) -> Ints:
+def named_inside(reader: Reader, words: Mapping[ast.Word, int], dictionary: Dictionary) -> Ints:
     """Return the live documents, ascending, whose id or name is one of several words.
 
     An identifier of several parts always names its item. A plain word does so in a sentence alone, where it is of some

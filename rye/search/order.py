@@ -3,14 +3,52 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rye.index.arrays import Ints
 from rye.index.docvalues import name_key
 from rye.index.reader import Floats, Reader
-from rye.search.backend import Order
+from rye.search.docset import Docs
+
+
+class Order(NamedTuple):
+    """The order of hits, and how many are needed.
+
+    Attributes:
+        sort_by: ``score``, ``date`` or ``name``.
+        stop: How many hits are needed: up to the end of the page.
+        exact: Items that the query names: by score, they come first.
+        withdrawn_last: Whether superseded, deprecated and yanked items come last by score.
+        reach: How many hits can be reached, None for all: the best by score.
+        manual_last: Whether the pages of rye's own manual come after all other hits.
+    """
+
+    sort_by: str
+    stop: int
+    exact: Ints
+    withdrawn_last: bool
+    reach: int | None = None
+    manual_last: bool = False
+
+
+class Top(NamedTuple):
+    """The first hits of a query, in order.
+
+    Attributes:
+        docs: Shape ``(n,)``: the hits up to the end of the page, by the numbers that ``fetch`` takes.
+        scores: Shape ``(n,)``: their scores, rounded to four decimals.
+        exact: Those that the query names.
+        reachable: The set of hits that paging can reach.
+        notes: Warnings about the evaluation.
+    """
+
+    docs: Ints
+    scores: Floats
+    exact: frozenset[int]
+    reachable: Docs
+    notes: tuple[str, ...] = ()
 
 
 def ranked(reader: Reader, docs: Ints, scores: Floats, order: Order, *, withdrawn: Ints) -> Ints:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
-from rye.index.schema import fold_value, period
-from rye.index.terms import escape
 from rye.items.scope import Scope, parse_scope
 from rye.options.model import (
     Parameter,
@@ -21,21 +18,7 @@ from rye.options.model import (
     refuse,
 )
 from rye.options.search import MAX_QUERY, BoostParts, ProximityParts, SearchOptions, SectionOptions
-from rye.search import bound
-from rye.search.bind import equal
 from rye.search.facets import Wanted, read_facets
-from rye.search.fields import (
-    ALIASES,
-    EXAMPLES,
-    KEYWORD_FIELDS,
-    RELATION_FIELDS,
-    STATES,
-    TEXT_FIELDS,
-    UNORDERED,
-    kind_of,
-    nearest,
-    readable,
-)
 from rye.search.fusion import Fusion
 
 MAX_SEMANTIC_LIMIT = 100
@@ -45,8 +28,6 @@ BOOSTS: Mapping[str, float] = defaults_of(BoostParts)
 _PROXIMITY: int = parameters_of(ProximityParts)["max_distance"].default
 _FUSION = Fusion()
 _QUERY = Parameter("Text in the query language", "", name="query", longest=MAX_QUERY)
-_COMPARED = re.compile(r"(>=|<=|>|<)(.*)", re.DOTALL)
-FILTERABLE = ("id", "name", "title", "category", "tags", *KEYWORD_FIELDS)
 MANUAL = "rye/"
 """How the ids of rye's own items begin."""
 
@@ -166,94 +147,6 @@ def _mode(options: Mapping[str, Any]) -> Mode:
         weights = [("hybrid", "semantic_weight"), ("hybrid", "keyword_weight")]
         raise ParameterError("bad-hybrid", weights, "is", "both 0", hint="give at least one of them a weight")
     return Mode(options["mode"], options["threshold"], options["source_boosts"] or {}, fusion)
-
-
-def require_field(name: str, metadata_keys: frozenset[str]) -> None:
-    """Refuse an entry of ``fields`` whose name is no query field.
-
-    Raises:
-        ArgumentError: ``unknown-field``.
-    """
-    valid = (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES)
-    if name.casefold() in valid or name in metadata_keys:
-        return
-    near = nearest(name, (*valid, *sorted(metadata_keys)))
-    guess = f"did you mean {' or '.join(near)}? " if near else ""
-    hint = f"{guess}fields are {', '.join((*TEXT_FIELDS, *KEYWORD_FIELDS))} and the items' metadata keys"
-    raise ParameterError("unknown-field", [("fields", name)], "is", "no field", hint=hint, nearest=near)
-
-
-def bind_filters(filters: Mapping[str, Any], metadata_keys: frozenset[str]) -> list[bound.Bound]:
-    """Return the conditions of the ``filters`` mapping; an item without the field does not match.
-
-    Raises:
-        ArgumentError: ``unknown-filter`` or ``bad-filter``.
-    """
-    nodes: list[bound.Bound] = []
-    for name, wanted in filters.items():
-        if name in ("date_from", "date_to"):
-            nodes.append(_dated(name, wanted))
-            continue
-        key = ALIASES.get(name, "is" if name == "verdict" else name)
-        if key not in FILTERABLE and key not in metadata_keys:
-            valid = [*FILTERABLE, "date_from", "date_to", *sorted(metadata_keys)]
-            near = nearest(name, valid)
-            guess = f"did you mean {' or '.join(near)}? " if near else ""
-            hint = f"{guess}filters work on {', '.join(FILTERABLE)}, date_from, date_to and the items' metadata keys"
-            raise ParameterError(
-                "unknown-filter", [("filters", name)], "is", "no field of any item", hint=hint, nearest=near
-            )
-        several = list(wanted) if isinstance(wanted, (list, tuple, set, frozenset)) else [wanted]
-        if not several:
-            _refuse_filter(name, "is", "an empty list", "give at least one value, or leave it out")
-        options = tuple(_filter(name, key, value) for value in several)
-        nodes.append(options[0] if len(options) == 1 else bound.Any(options))
-    return nodes
-
-
-def _filter(name: str, key: str, value: Any) -> bound.Bound:
-    if isinstance(value, bool):
-        value = "true" if value else "false"
-    elif isinstance(value, (int, float)):
-        value = repr(value)
-    if not isinstance(value, str) or not value.strip():
-        _refuse_filter(name, "is", repr(value), "use text, a number, true or false, or a list of them")
-    if value.startswith("!"):
-        positive = _filter(name, key, value[1:])
-        return bound.All((bound.Not(positive), bound.Everything() if key == "is" else bound.Has(key, text=False)))
-    compared = _COMPARED.fullmatch(value)
-    if compared is None:
-        return _equal(name, key, value)
-    operator, limit = compared[1], compared[2].strip()
-    kind = kind_of(key)
-    if key in UNORDERED or not limit or not readable(kind, limit):
-        _refuse_filter(name, "compares with", repr(limit), f"give a {kind} after {operator}, like {EXAMPLES[kind]}")
-    low, high = (limit, None) if operator[0] == ">" else (None, limit)
-    inclusive = operator.endswith("=")
-    return bound.Between(key, kind, low, high, include_low=inclusive, include_high=inclusive)
-
-
-def _equal(name: str, key: str, value: str) -> bound.Bound:
-    folded = fold_value(value)
-    if key in RELATION_FIELDS:
-        return bound.Refers(key, escape(folded))
-    if key != "is":
-        return equal(key, value)
-    if folded not in STATES:
-        _refuse_filter(name, "is", repr(value), f"states are {', '.join(STATES)}", valid=list(STATES))
-    return bound.HasState(folded)
-
-
-def _dated(name: str, value: Any) -> bound.Bound:
-    if not isinstance(value, str) or not readable("date", value):
-        hint = "use an ISO date: 2026, 2026-02, 2026-02-18 or 2026-02-18T12:00Z"
-        _refuse_filter(name, "is", repr(value), hint)
-    start, end = period(value) or (0.0, 0.0)
-    return bound.Changed(start, None) if name == "date_from" else bound.Changed(None, end)
-
-
-def _refuse_filter(name: str, verb: str, rest: str, hint: str, **details: Any) -> NoReturn:
-    raise ParameterError("bad-filter", [("filters", name)], verb, rest, hint=hint, **details)
 
 
 def names_manual(request: Request) -> bool:

@@ -25,16 +25,15 @@ from rye.index.chunks import CHUNK_CHARS, OVERLAP_CHARS, chunk_size, chunks_of
 from rye.index.reader import Floats
 from rye.index.schema import sort_time
 from rye.items.model import Item
-from rye.search.backend import Order
 from rye.search.bound import Bound
 from rye.search.context import SearchContext
 from rye.search.docset import Docs
+from rye.search.engine import Search
 from rye.search.fields import TEXT_FIELDS
 from rye.search.fusion import by_similarity, fuse, keyword_score, reaches
 from rye.search.highlight import BODY, Matches
-from rye.search.local import LocalSearch
 from rye.search.marks import Ranges, mark
-from rye.search.order import ranked
+from rye.search.order import Order, ranked
 from rye.search.page import Hydrated, Hydrator
 from rye.search.passage import passage
 from rye.search.request import SectionRequest
@@ -118,7 +117,7 @@ class SectionSearch:
 
     def __init__(self, request: SectionRequest, context: SearchContext) -> None:
         self.request = request
-        self._search = LocalSearch(request.for_items, context)
+        self._search = Search(request.for_items, context)
         self._found: Considered
         self._size = CHUNK_CHARS, OVERLAP_CHARS
         self._warnings: list[str] = []
@@ -135,13 +134,12 @@ class SectionSearch:
         """
         request, search = self.request.search, self._search
         plan, allowed = search.read(), search.allowed()
-        search.backend.expect(request.query, plan.bag)
         if plan.may_be_words:
-            as_written = search.backend.match(search.bound_query(plan.main, plan))
+            as_written = search.backend.match(search.binder.query(plan.main, plan))
             plan = plan if as_written & allowed else plan.in_words()
         semantic = search.semantic(plan)
         scores = self._by_meaning(semantic, allowed)
-        query = search.bound_query(semantic.worded, plan) if scores is None else scores.query
+        query = search.binder.query(semantic.worded, plan) if scores is None else scores.query
         hits = search.backend.match(query) & allowed if scores is None else scores.hits()
         if not request.include_superseded:
             hits, self._hidden = search.hide(hits)
@@ -173,7 +171,7 @@ class SectionSearch:
             found: The items, without those to be hidden.
             scores: By meaning; None where words alone count.
         """
-        evaluation, docs = self._search.embedded.evaluation(query), found.numbers
+        evaluation, docs = self._search.backend.evaluation(query), found.numbers
         if scores is None:
             best = self._best(docs, keyword_score(evaluation.scores(docs), evaluation.coverage(docs)))
         else:
@@ -181,7 +179,7 @@ class SectionSearch:
             similarity = scores.fused.similarity[at]
             similarity = np.where(reaches(similarity, scores.threshold), similarity, 0.0)
             best = unique(self._best(docs, scores.fused.keyword[at]), self._best(docs, similarity))
-        hydrator = self._search.page_builder(evaluation).hydrator._replace(read=self._search.context.read)
+        hydrator = self._search.page_builder(query).hydrator._replace(read=self._search.context.read)
         return Considered(best, evaluation, scores, hydrator)
 
     def _best(self, docs: Ints, scores: Floats) -> Ints:
@@ -190,7 +188,7 @@ class SectionSearch:
         is_manual = self._is_manual(docs)
         chosen = docs[:0]
         for group in (~is_manual, is_manual):
-            order = Order("score", 0, self.request.top_k - len(chosen), none := docs[:0], withdrawn_last=False)
+            order = Order("score", self.request.top_k - len(chosen), none := docs[:0], withdrawn_last=False)
             best = ranked(self._search.reader, docs[group], scores[group], order, withdrawn=none)
             chosen = np.concatenate([chosen, docs[group][best]])
         return np.sort(chosen)
@@ -199,7 +197,7 @@ class SectionSearch:
         """Return which documents are pages of the manual that come after all other hits."""
         if not self._search.manual_last:
             return np.zeros(len(docs), bool)
-        others = self._search.embedded.without_manual(Docs(self._search.reader.size, numbers=np.sort(docs)))
+        others = self._search.backend.without_manual(self._search.backend.as_docs(np.sort(docs)))
         return ~np.isin(docs, others.numbers)
 
     def _by_meaning(self, semantic: SemanticSearch, allowed: Docs) -> SemanticScores | None:

@@ -306,8 +306,8 @@ class HitScores(NamedTuple):
         return (second, by_meaning, *scaled)
 
 
-class MeaningQuery:
-    """What one request in semantic or hybrid mode asks for, wherever the items are.
+class SemanticSearch:
+    """One request in semantic or hybrid mode over a reader.
 
     Attributes:
         required: The part of the query that every hit must match.
@@ -319,13 +319,15 @@ class MeaningQuery:
     def __init__(
         self,
         request: Request,
+        reader: Reader,
         plan: Plan,
+        evaluate: Callable[[ast.Node, Plan], Evaluation],
         *,
         boosts: Mapping[str, float],
         unknown: Callable[[str], bool],
         relaxed: Callable[[], Relaxed],
     ) -> None:
-        self.request, self.plan = request, plan
+        self.request, self.reader, self.plan, self.evaluate = request, reader, plan, evaluate
         self.boosts = request.mode.factors(boosts)
         self.warnings: list[str] = []
         self._relaxed, self._unknown = relaxed, unknown
@@ -338,6 +340,53 @@ class MeaningQuery:
             self.worded = relaxed().query if self._is_sentence else any_of(words, forgiven)
         self._texts = [word.text for word in plan.bag] or list(texts_of(plan.main))
         self.text = request.query if plan.bag else " ".join(self._texts)
+
+    def run(self, load: Callable[[], Meaning], allowed: Docs) -> SemanticScores | None:
+        """Score the allowed items that match the required part; None, with a warning, where keywords have to answer.
+
+        Raises:
+            QueryError: The query names what does not exist.
+        """
+        plan = self.plan
+        if not self.has_words(lambda: self.evaluate(plan.main, plan)):
+            return None
+        # What the query requires is matched exactly; similarity decides among the items that are left.
+        evaluation = self.evaluate(self.required, plan)
+        none_left = self.why_none_left(is_empty=not allowed)
+        if self.demands():
+            allowed &= evaluation.docs()
+        try:
+            meaning = load()
+            self.warnings += meaning.warnings
+            found = similarities(meaning, self.readings(meaning.embedder), allowed.mask)
+        except (UnavailableError, EnvironmentFault) as error:
+            self.fallback(error)
+            return None
+        # In hybrid mode keyword scores come from any of the words, so that one missing word excludes nothing.
+        hybrid, docs = self.request.mode.name == "hybrid", allowed.numbers
+        if hybrid:
+            evaluation = self.evaluate(self.worded, plan)
+        self.warnings += self.notes()
+        threshold = self.threshold(meaning.embedder)
+        fused = self.fuse(evaluation, found.best[docs], docs, threshold)
+        if why := fused.why_none_matched():
+            self.warnings.append(why)
+        return SemanticScores(self.text, hybrid, threshold, found, evaluation, docs, fused, none_left)
+
+    def with_item(self, found: SemanticScores, doc: int) -> SemanticScores:
+        """Return the scores with one document more, as if scope, filters and query did not leave it out.
+
+        Raises:
+            UnavailableError: The embedder cannot be used now.
+        """
+        mask = np.zeros(self.reader.size, bool)
+        mask[doc] = True
+        alone = similarities(found.similarities.meaning, found.similarities.readings, mask)
+        docs = unique(found.docs, np.asarray([doc]))
+        similarity = np.full(len(docs), alone.best[doc])
+        similarity[np.searchsorted(docs, found.docs)] = found.fused.similarity
+        fused = self.fuse(found.evaluation, similarity, docs, found.threshold)
+        return found._replace(similarities=alone, docs=docs, fused=fused)
 
     def has_words(self, check: Callable[[], object]) -> bool:
         """Return whether there is a text to embed; a warning says if not.
@@ -414,68 +463,3 @@ class MeaningQuery:
         fuzzy = request.fuzzy and not held
         given = {"level": request.level, "fuzzy": fuzzy, "^": has_boost(main), "~": forgiving}
         yield from (f"{name} has no effect in semantic mode" for name, is_given in given.items() if is_given)
-
-
-class SemanticSearch(MeaningQuery):
-    """One request in semantic or hybrid mode over a reader; ``boosts`` are the user's own factors by source."""
-
-    def __init__(
-        self,
-        request: Request,
-        reader: Reader,
-        plan: Plan,
-        evaluate: Callable[[ast.Node, Plan], Evaluation],
-        *,
-        boosts: Mapping[str, float],
-        unknown: Callable[[str], bool],
-        relaxed: Callable[[], Relaxed],
-    ) -> None:
-        super().__init__(request, plan, boosts=boosts, unknown=unknown, relaxed=relaxed)
-        self.reader, self.evaluate = reader, evaluate
-
-    def run(self, load: Callable[[], Meaning], allowed: Docs) -> SemanticScores | None:
-        """Score the allowed items that match the required part; None, with a warning, where keywords have to answer.
-
-        Raises:
-            QueryError: The query names what does not exist.
-        """
-        plan = self.plan
-        if not self.has_words(lambda: self.evaluate(plan.main, plan)):
-            return None
-        # What the query requires is matched exactly; similarity decides among the items that are left.
-        evaluation = self.evaluate(self.required, plan)
-        none_left = self.why_none_left(is_empty=not allowed)
-        if self.demands():
-            allowed &= evaluation.docs()
-        try:
-            meaning = load()
-            self.warnings += meaning.warnings
-            found = similarities(meaning, self.readings(meaning.embedder), allowed.mask)
-        except (UnavailableError, EnvironmentFault) as error:
-            self.fallback(error)
-            return None
-        # In hybrid mode keyword scores come from any of the words, so that one missing word excludes nothing.
-        hybrid, docs = self.request.mode.name == "hybrid", allowed.numbers
-        if hybrid:
-            evaluation = self.evaluate(self.worded, plan)
-        self.warnings += self.notes()
-        threshold = self.threshold(meaning.embedder)
-        fused = self.fuse(evaluation, found.best[docs], docs, threshold)
-        if why := fused.why_none_matched():
-            self.warnings.append(why)
-        return SemanticScores(self.text, hybrid, threshold, found, evaluation, docs, fused, none_left)
-
-    def with_item(self, found: SemanticScores, doc: int) -> SemanticScores:
-        """Return the scores with one document more, as if scope, filters and query did not leave it out.
-
-        Raises:
-            UnavailableError: The embedder cannot be used now.
-        """
-        mask = np.zeros(self.reader.size, bool)
-        mask[doc] = True
-        alone = similarities(found.similarities.meaning, found.similarities.readings, mask)
-        docs = unique(found.docs, np.asarray([doc]))
-        similarity = np.full(len(docs), alone.best[doc])
-        similarity[np.searchsorted(docs, found.docs)] = found.fused.similarity
-        fused = self.fuse(found.evaluation, similarity, docs, found.threshold)
-        return found._replace(similarities=alone, docs=docs, fused=fused)

@@ -22,11 +22,13 @@ from rye.index.schema import TYPE_NAMES, TYPE_NUMBER
 from rye.query import ast
 from rye.search import bound
 from rye.search.bind import searched_fields
+from rye.search.context import SearchContext
 from rye.search.docset import Docs
+from rye.search.engine import Search
 from rye.search.expand import How, Pattern, document_frequencies
 from rye.search.fields import K1, TEXT_FIELDS, Weights, weights_for
 from rye.search.fusion import by_similarity
-from rye.search.local import LocalSearch
+from rye.search.request import Request
 from rye.search.results import SearchResponse
 from rye.search.score import Evaluation, idf
 from rye.search.semantic import SemanticScores, Similarities
@@ -103,29 +105,33 @@ def _shared_words(terms: Sequence[KeyTerm]) -> bound.Bound:
     return bound.Any(tuple(queries)) if queries else bound.Not(bound.Everything())
 
 
-class SimilarSearch(LocalSearch):
+class SimilarSearch:
     """A search for items similar to one; its request has no query."""
+
+    def __init__(self, request: Request, context: SearchContext) -> None:
+        self._search, self._context = Search(request, context), context
+        self._warnings: list[str] = []
 
     def similar_to(self, part: Part, local: int) -> SearchResponse:
         """Return the items most similar to a document of ``context.everywhere``, without its own copies."""
+        search, context = self._search, self._context
         kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
-        query = _shared_words(key_terms(self.context.everywhere, part, local))
-        evaluation = self.embedded.evaluation(query, _alike(self.embedded.weights))
-        own = [other.base + doc for other, doc in self.reader.having_key(kind, item_id)]
-        allowed = self.allowed() & ~Docs(self.reader.size, numbers=np.asarray(sorted(own), np.int64))
-        near = self._scores(part, local, allowed, evaluation) if self.request.mode.name != "keyword" else None
-        found = near.hits() if near else evaluation.docs() & allowed
-        rank = self.by_similarity(near) if near else None
-        answer = self.ordered("similar", evaluation.query, found, np.empty(0, np.int64), similar=near, rank=rank)
-        return self.respond(answer, f"{kind}:{item_id}", "similar", self._warnings)
+        query = _shared_words(key_terms(context.everywhere, part, local))
+        evaluation = search.backend.evaluation(query, _alike(search.backend.weights))
+        own = [other.base + doc for other, doc in context.reader.having_key(kind, item_id)]
+        allowed = search.allowed() & ~search.backend.as_docs(np.asarray(sorted(own), np.int64))
+        scores = None if search.request.mode.name == "keyword" else self._scores(part, local, allowed, evaluation)
+        docs = scores.hits() if scores else evaluation.docs() & allowed
+        answer = search.ordered(search.matched("similar", query, docs, similar=scores))
+        return search.respond(answer, f"{kind}:{item_id}", "similar", self._warnings)
 
     def _scores(self, part: Part, local: int, allowed: Docs, evaluation: Evaluation) -> SemanticScores | None:
         """Return the scores by meaning; None, with a warning, where shared words have to answer."""
-        name = ":".join(self.context.everywhere.key_of(part.base + local))
+        name = ":".join(self._context.everywhere.key_of(part.base + local))
         try:
-            everywhere = self.context.embeddings.meaning(self.context.everywhere)
+            everywhere = self._context.embeddings.meaning(self._context.everywhere)
             query = everywhere.vectors.direction(part.base + local)
-            meaning = self.context.embeddings.meaning(self.reader)
+            meaning = self._context.embeddings.meaning(self._context.reader)
         except (UnavailableError, EnvironmentFault) as error:
             self._warn(f"{error.message}; {error.hint}" if error.hint else error.message)
             return None

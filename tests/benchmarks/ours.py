@@ -22,7 +22,7 @@ from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import Store
 from rye.items.model import Item, ItemType
 from rye.search.context import SearchContext
-from rye.search.local import LocalSearch
+from rye.search.engine import Search
 from rye.search.request import make_request
 from rye.search.rewrite import read_query
 from rye.spaces.model import Root, Space
@@ -142,6 +142,6 @@ def _ask(world: SearchContext, query: Query) -> Answer:
     """Go the whole way of a search but for reading the ten files of the page; a query asked before is parsed again."""
     rye.query._parse.cache_clear()
     filters = {"type": query.item_type} if query.item_type else None
-    search = LocalSearch(make_request(text_of(query), OPTIONS | {"filters": filters, "offset": query.offset}), world)
+    search = Search(make_request(text_of(query), OPTIONS | {"filters": filters, "offset": query.offset}), world)
     answer = search.answer(read_query(search.request), search.allowed())
     return Answer(answer.total, tuple(answer.top.docs[query.offset : query.offset + 10].tolist()))

@@ -11,7 +11,7 @@ from rye.cluster.query import Clause, compile_query, unscored
 from rye.errors import UnavailableError
 from rye.search import bound
 from rye.search.bind import Context, bind
-from rye.search.request import bind_filters
+from rye.search.binder import bind_filters
 from rye.trust.trust_set import TrustSet
 
 

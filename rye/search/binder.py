@@ -1,0 +1,200 @@
+"""The parts of a request as bound queries, each bound once: its query, ``fields``, ``filters`` and scope."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NoReturn
+
+from rye.errors import QueryError
+from rye.index.schema import fold_value, period
+from rye.index.terms import escape
+from rye.items.scope import EVERY_SCOPE
+from rye.options.model import ParameterError
+from rye.query import ast
+from rye.search import bound
+from rye.search.bind import Context, bind, equal
+from rye.search.bound import Bound
+from rye.search.fields import (
+    ALIASES,
+    EXAMPLES,
+    KEYWORD_FIELDS,
+    RELATION_FIELDS,
+    STATES,
+    TEXT_FIELDS,
+    UNORDERED,
+    kind_of,
+    nearest,
+    readable,
+)
+from rye.search.request import Request
+from rye.search.rewrite import Plan, in_field
+
+FILTERABLE = ("id", "name", "title", "category", "tags", *KEYWORD_FIELDS)
+"""Fields that a filter may name, beside metadata keys."""
+
+_COMPARED = re.compile(r"(>=|<=|>|<)(.*)", re.DOTALL)
+
+
+class Binder:
+    """Binds what a request asks for.
+
+    Args:
+        request: The request.
+        keys: Returns the metadata keys that items have.
+        dropped: Takes what lenient parsing leaves out.
+    """
+
+    def __init__(self, request: Request, keys: Callable[[], frozenset[str]], dropped: list[ast.Dropped]) -> None:
+        self._request = request
+        self._keys = keys
+        self._dropped = dropped if request.lenient else None
+        self._fields: tuple[Plan, list[Bound]] | None = None
+
+    @cached_property
+    def filters(self) -> Sequence[Bound]:
+        """The conditions of the ``filters`` mapping.
+
+        Raises:
+            ArgumentError: A filter names what no item has.
+        """
+        return self.bind_filters(self._request.filters)
+
+    def bind_filters(self, filters: Mapping[str, Any]) -> Sequence[Bound]:
+        """Bind a mapping of filters.
+
+        Raises:
+            ArgumentError: A filter names what no item has.
+        """
+        return [*bind_filters(filters, self._keys())] if filters else []
+
+    def allowed(self, filters: Mapping[str, Any] | None = None) -> Bound:
+        """Return what scope and filters let through.
+
+        Args:
+            filters: Replaces the filters of the request.
+        """
+        nodes = self.filters if filters is None else self.bind_filters(filters)
+        if self._request.scopes is not EVERY_SCOPE:
+            nodes = [bound.Any(tuple(map(bound.Within, self._request.scopes))), *nodes]
+        return _all_of(nodes) if nodes else bound.Everything()
+
+    def query(self, node: ast.Node, plan: Plan) -> Bound:
+        """Bind a query, together with what ``fields`` adds.
+
+        Raises:
+            QueryError: The query names what does not exist.
+        """
+        main = bind(node, self.context(self._request.query, node)) or bound.Everything()
+        return _all_of([main, *self._bind_fields(plan)])
+
+    def context(self, text: str, node: ast.Node) -> Context:
+        """Return what binding a query needs to know."""
+        return Context(text, node, self._keys, self._request.level, self._dropped)
+
+    def _bind_fields(self, plan: Plan) -> Sequence[Bound]:
+        """Bind the entries of ``fields``, each to its field."""
+        if self._fields is None or self._fields[0] is not plan:
+            nodes = list[Bound]()
+            for name, parsed in plan.fixed:
+                require_field(name, self._keys())
+                try:
+                    node = bind(ast.Field(name, parsed.ast), self.context(parsed.text, parsed.ast))
+                except QueryError as error:
+                    raise in_field(error, name) from None
+                nodes += [] if node is None else [node]
+            self._fields = plan, nodes
+        return self._fields[1]
+
+
+def _all_of(nodes: Sequence[Bound]) -> Bound:
+    return nodes[0] if len(nodes) == 1 else bound.All(tuple(nodes))
+
+
+def require_field(name: str, metadata_keys: frozenset[str]) -> None:
+    """Refuse an entry of ``fields`` whose name is no query field.
+
+    Raises:
+        ArgumentError: ``unknown-field``.
+    """
+    valid = (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES)
+    if name.casefold() in valid or name in metadata_keys:
+        return
+    near = nearest(name, (*valid, *sorted(metadata_keys)))
+    guess = f"did you mean {' or '.join(near)}? " if near else ""
+    hint = f"{guess}fields are {', '.join((*TEXT_FIELDS, *KEYWORD_FIELDS))} and the items' metadata keys"
+    raise ParameterError("unknown-field", [("fields", name)], "is", "no field", hint=hint, nearest=near)
+
+
+def bind_filters(filters: Mapping[str, Any], metadata_keys: frozenset[str]) -> list[bound.Bound]:
+    """Return the conditions of the ``filters`` mapping; an item without the field does not match.
+
+    Raises:
+        ArgumentError: ``unknown-filter`` or ``bad-filter``.
+    """
+    nodes: list[bound.Bound] = []
+    for name, wanted in filters.items():
+        if name in ("date_from", "date_to"):
+            nodes.append(_dated(name, wanted))
+            continue
+        key = ALIASES.get(name, "is" if name == "verdict" else name)
+        if key not in FILTERABLE and key not in metadata_keys:
+            valid = [*FILTERABLE, "date_from", "date_to", *sorted(metadata_keys)]
+            near = nearest(name, valid)
+            guess = f"did you mean {' or '.join(near)}? " if near else ""
+            hint = f"{guess}filters work on {', '.join(FILTERABLE)}, date_from, date_to and the items' metadata keys"
+            raise ParameterError(
+                "unknown-filter", [("filters", name)], "is", "no field of any item", hint=hint, nearest=near
+            )
+        several = list(wanted) if isinstance(wanted, (list, tuple, set, frozenset)) else [wanted]
+        if not several:
+            _refuse_filter(name, "is", "an empty list", "give at least one value, or leave it out")
+        options = tuple(_filter(name, key, value) for value in several)
+        nodes.append(options[0] if len(options) == 1 else bound.Any(options))
+    return nodes
+
+
+def _filter(name: str, key: str, value: Any) -> bound.Bound:
+    if isinstance(value, bool):
+        value = "true" if value else "false"
+    elif isinstance(value, (int, float)):
+        value = repr(value)
+    if not isinstance(value, str) or not value.strip():
+        _refuse_filter(name, "is", repr(value), "use text, a number, true or false, or a list of them")
+    if value.startswith("!"):
+        positive = _filter(name, key, value[1:])
+        return bound.All((bound.Not(positive), bound.Everything() if key == "is" else bound.Has(key, text=False)))
+    compared = _COMPARED.fullmatch(value)
+    if compared is None:
+        return _equal(name, key, value)
+    operator, limit = compared[1], compared[2].strip()
+    kind = kind_of(key)
+    if key in UNORDERED or not limit or not readable(kind, limit):
+        _refuse_filter(name, "compares with", repr(limit), f"give a {kind} after {operator}, like {EXAMPLES[kind]}")
+    low, high = (limit, None) if operator[0] == ">" else (None, limit)
+    inclusive = operator.endswith("=")
+    return bound.Between(key, kind, low, high, include_low=inclusive, include_high=inclusive)
+
+
+def _equal(name: str, key: str, value: str) -> bound.Bound:
+    folded = fold_value(value)
+    if key in RELATION_FIELDS:
+        return bound.Refers(key, escape(folded))
+    if key != "is":
+        return equal(key, value)
+    if folded not in STATES:
+        _refuse_filter(name, "is", repr(value), f"states are {', '.join(STATES)}", valid=list(STATES))
+    return bound.HasState(folded)
+
+
+def _dated(name: str, value: Any) -> bound.Bound:
+    if not isinstance(value, str) or not readable("date", value):
+        hint = "use an ISO date: 2026, 2026-02, 2026-02-18 or 2026-02-18T12:00Z"
+        _refuse_filter(name, "is", repr(value), hint)
+    start, end = period(value) or (0.0, 0.0)
+    return bound.Changed(start, None) if name == "date_from" else bound.Changed(None, end)
+
+
+def _refuse_filter(name: str, verb: str, rest: str, hint: str, **details: Any) -> NoReturn:
+    raise ParameterError("bad-filter", [("filters", name)], verb, rest, hint=hint, **details)
