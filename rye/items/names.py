@@ -12,6 +12,7 @@ from rye.items.model import TYPE_OF_FOLDER, ItemType
 from rye.items.reader import EXTENSIONS
 
 SKILL_SCHEME: Final = "skill://"
+ITEM_SCHEME: Final = "rye://"
 
 _SPACES: Final = frozenset({"project", "user", "system"})
 _TYPES: Final = tuple(map(str, ItemType))
@@ -63,7 +64,7 @@ def spellings(text: str) -> Iterator[Spelling]:
 
 
 def named_by_format(text: str) -> tuple[Spelling, ...]:
-    """Return the directives that ``skill:NAME``, ``command:NAME`` and so on, or the address of a skill, may mean.
+    """Return what ``skill:NAME``, ``command:NAME`` and so on, or the address of a skill or an item, may mean.
 
     The id of a command or rule begins with its folder, as in ``commands/deploy``; the name that is written need not.
     Nothing in such a name is a pattern.
@@ -71,6 +72,11 @@ def named_by_format(text: str) -> tuple[Spelling, ...]:
     Returns:
         Nothing for a text that is no such name.
     """
+    if text.startswith(ITEM_SCHEME):
+        space, _, rest = unquote(text.removeprefix(ITEM_SCHEME)).partition("/")
+        kind, _, item_id = rest.partition("/")
+        is_address = space in _SPACES and kind in _TYPES and item_id
+        return (Spelling(f"{kind}:{item_id}", source=space),) if is_address else ()
     if not text.startswith(SKILL_SCHEME):
         kind, _, rest = text.partition(":")
         form = kind.lower()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -45,6 +46,7 @@ from rye.trust.trust_store import TRUSTED_FOLDER, leads_out, load_trust, read_tr
 Progress = Callable[[int, int, str], None] | None  # the number of files done, that of all, what is done with them
 _T = TypeVar("_T")
 _LINE = re.compile(r"line (\d+): ")
+_NAMED = 5
 _CAUSES = 10
 """Causes of notes that are told from each other."""
 
@@ -104,15 +106,22 @@ class _Job:
 
     def judge(self, *trusts: TrustSet) -> None:
         """Judge the signature that the file has by some keys, and where it does not count, by others."""
-        states = map(self._state, trusts)
-        first = next(states)
-        self.signer, self.code = next((each for each in states if not each[1]), first) if first[1] else first
+        first, *others = [self._state(trust) for trust in trusts]
+        if first[1] in {"", "unknown-key"}:  # what the others know of another key
+            first = next((each for each in (first, *others) if not each[1]), (others or [first])[-1])
+        self.signer, self.code = first
 
     def _state(self, trust: TrustSet) -> tuple[str, str]:
         """Return who signed, and the reason code; no code where the signature is valid and of today's format."""
         found = judge(self.read.evidence, origin=self.read.origin, trust=trust, now=system_clock())
         is_whole = found.verdict is Verdict.TRUSTED or (found.code == "outside-skill" and not self.skill)
         return found.signer, "" if is_whole and found.format == EnvelopeFormat.V2 else found.code
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """How it is named by itself: ``type:id``, its id, its file, and the folder of its skill."""
+        places = [str(self.root.path / each) for each in (self.file.rel_path, self.skill) if each]
+        return (f"{self.file.item_type}:{self.file.item_id}", self.file.item_id, *places)
 
     @property
     def path(self) -> str:
@@ -200,16 +209,17 @@ def sign_targets(
     others = (keyring.trust.load().trust,) if key is None and mode is not SignMode.CHECK else ()
     for job in jobs:
         job.judge(trust, *others)
+    strangers = () if force or not others else _drop_strangers(jobs, texts, (trust, *others))
     if expected is not None:
         _check_expected([job for job in jobs if force or job.code], expected)
     fingerprint = str(public.fingerprint) if public else ""
     kept = () if force else _kept(jobs, fingerprint, others)
     if secret is None:
         rows = [job.row(changed=force or bool(job.code)) for job in jobs]
-        return SignReport(fingerprint, tuple(rows), warnings=(*skipped, *_notes(jobs), *kept))
+        return SignReport(fingerprint, tuple(rows), warnings=(*skipped, *_notes(jobs), *kept, *strangers))
     rows = _write(_sign(jobs, secret, audience=audience, force=force), progress)
     doubts = _not_counting(_counted(jobs, progress, "(checking)"), keyring)
-    return SignReport(fingerprint, tuple(rows), warnings=(*skipped, *_notes(jobs), *kept, *doubts))
+    return SignReport(fingerprint, tuple(rows), warnings=(*skipped, *_notes(jobs), *kept, *strangers, *doubts))
 
 
 def _counted(values: Sequence[_T], progress: Progress, doing: str) -> Iterator[_T]:
@@ -248,6 +258,7 @@ def sign_bundle(
     *,
     owner: str,
     key: SigningKey | None = None,
+    trust: TrustSet | None = None,
     force: bool = False,
     progress: Progress = None,
 ) -> SignReport:
@@ -261,6 +272,7 @@ def sign_bundle(
         root: The bundle's root, the folder that holds ``directives``, ``tools`` and ``knowledge``; or one with skills.
         owner: Who the trust file says the key belongs to.
         key: What signs; None for a key made for it and thrown away.
+        trust: The keys of the user: what one of them that is revoked or expired signed is signed again.
         force: Whether to sign every item anew.
         progress: Called while it goes on.
 
@@ -284,6 +296,9 @@ def sign_bundle(
     load, needed = load_trust(bundles={bundle: home}, built_in=home), keys_of_list(home)
     for job in jobs:
         job.judge(load.trust)
+        if trust is not None and not job.code:
+            standing = trust.may_sign(job.signer, job.read.origin, system_clock())
+            job.code = standing.code if standing.code in {"revoked", "expired"} else ""
     fingerprint = trust_file = ""
     rows = [job.row(changed=False) for job in jobs]
     settings = read_trust_bytes(home / SETTINGS, MAX_SETTINGS) if (home / SETTINGS).is_file() else b""
@@ -326,16 +341,17 @@ def _read_all(
     """Read all files and, unless only their signatures matter, validate them; unlisted files are problems too."""
     jobs, problems = list[_Job](), list(missed)
     for root, file, skill in _counted(files, progress, "(reading)"):
+        place = (root.path / file.rel_path).relative_to(root.around).as_posix()
         try:
             read = read_item(root, file.rel_path, file.item_type, file.item_id)
             content = skill_files(root, skill) if skill else ()
             programs = [*program_problems(root, skill, content)] if validate else []
         except ItemError as error:
-            problems.append(f"{file.rel_path}: {error.message.removeprefix(f'{file.rel_path}: ')}")
+            problems.append(f"{place}: {error.message.removeprefix(f'{file.rel_path}: ')}")
             continue
         found = faults(read, root) if validate else ()
         found = (*found, *programs, unlistable(content))
-        problems += [f"{file.rel_path}: {fault}" for fault in found if fault]
+        problems += [f"{place}: {fault}" for fault in found if fault]
         jobs.append(_Job(root, file, read, skill, content))
     if problems:
         message = f"{len(problems)} problem(s) in {len(files) + len(missed)} file(s)"
@@ -378,6 +394,25 @@ def _kept(jobs: Iterable[_Job], fingerprint: str, trusts: Iterable[TrustSet]) ->
         f"with key {signer[:16]}; --force signs with your key"
         for signer, count in counts.items()
     )
+
+
+def _drop_strangers(jobs: list[_Job], texts: Sequence[str], trusts: Sequence[TrustSet]) -> tuple[str, ...]:
+    """Leave out items with the signature of a key that no trust set knows, unless they are named one by one.
+
+    A signature says that its signer answers for a text; nobody answers in passing for what a stranger wrote.
+
+    Returns:
+        A warning that names them.
+    """
+    named = {name for text in texts for name in (text, os.path.abspath(text))}  # noqa: PTH100 - links stay
+    foreign = [job for job in jobs if job.signer and not any(trust.named(job.signer) for trust in trusts)]
+    left = [job for job in foreign if named.isdisjoint(job.names)]
+    jobs[:] = [job for job in jobs if job not in left]
+    if not left:
+        return ()
+    refs = [f"{job.file.item_type}:{job.file.item_id}" for job in left]
+    names = f"{', '.join(refs[:_NAMED])}{f' and {len(refs) - _NAMED} more' if len(refs) > _NAMED else ''}"
+    return (f"left as a key signed them that you do not trust: {names}; read them, then name each one to sign it",)
 
 
 def _not_counting(jobs: Iterable[_Job], keyring: Keyring) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from urllib.parse import quote, unquote
 from mcp import types
 
 from rye.errors import ArgumentError
+from rye.items.names import ITEM_SCHEME
 from rye.mcp.text import Mark, short, tidy, verdict
 from rye.mcp.tools.load import fenced, part_of_content, verdict_lines
 
@@ -45,14 +46,15 @@ def described(hit: SearchResult, mark: Mark) -> str:
     return mark.line(f"[{verdict(hit.signature.to_dict())}]", hit.description or hit.preview, 300)
 
 
-SCHEME = "rye://"
 _SPACES = ("project", "user", "system")
 _TYPES = ("directive", "tool", "knowledge")
-_URI = re.compile(rf"{SCHEME}({'|'.join(_SPACES)})/({'|'.join(_TYPES)})/([^?#]+)(?:\?offset=(\d{{1,7}}))?", re.ASCII)
+_URI = re.compile(
+    rf"{ITEM_SCHEME}({'|'.join(_SPACES)})/({'|'.join(_TYPES)})/([^?#]+)(?:\?offset=(\d{{1,7}}))?", re.ASCII
+)
 
 TEMPLATES = tuple(
     types.ResourceTemplate(
-        uri_template=f"{SCHEME}{{space}}/{kind}/{{+id}}",
+        uri_template=f"{ITEM_SCHEME}{{space}}/{kind}/{{+id}}",
         name=kind,
         title=f"{kind.capitalize()} by space and id",
         description=f"Verdict and content of a {kind} item; space: project, user or system; id as rye_search shows it.",
@@ -92,7 +94,7 @@ def read_resource(registry: Registry, params: types.ReadResourceRequestParams) -
     uri = params.uri
     match = _URI.fullmatch(uri)
     if match is None:
-        hint = f"use {SCHEME}SPACE/TYPE/ID, spaces being {', '.join(_SPACES)}, types {', '.join(_TYPES)}"
+        hint = f"use {ITEM_SCHEME}SPACE/TYPE/ID, spaces being {', '.join(_SPACES)}, types {', '.join(_TYPES)}"
         raise ArgumentError("bad-uri", f"{short(uri)!r} is no resource of this server", hint=hint)
     space, kind, item_id = match[1], match[2], unquote(match[3], errors="replace")
     loaded = registry.get(f"{kind}:{item_id}", space)
@@ -129,4 +131,4 @@ def changed_uris(roots: Sequence[Root], paths: Collection[Path]) -> list[str]:
 
 
 def _uri(space: str, kind: str, item_id: str) -> str:
-    return f"{SCHEME}{space}/{kind}/{quote(item_id, errors='surrogatepass')}"
+    return f"{ITEM_SCHEME}{space}/{kind}/{quote(item_id, errors='surrogatepass')}"

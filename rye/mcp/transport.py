@@ -14,6 +14,7 @@ import anyio
 from mcp import types
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 
 from rye.mcp.server import App
 from rye.mcp.startup import end_soon, text_of
@@ -140,10 +141,12 @@ async def _serve(app: App, reading: BinaryIO, writing: BinaryIO, whole: anyio.Ca
 
 async def _readable(incoming: Any, send: Any, outgoing: Any, unanswered: Unanswered) -> None:
     """Forward valid messages and answer lines that are none; at the end of the pipe, wait for the last answers."""
-    error = types.ErrorData(code=types.PARSE_ERROR, message="the line is no JSON-RPC message")
     async with send:
         async for message in incoming:
             if isinstance(message, ValueError):
+                is_json = isinstance(message, ValidationError) and message.errors()[0]["type"] != "json_invalid"
+                code = types.INVALID_REQUEST if is_json else types.PARSE_ERROR
+                error = types.ErrorData(code=code, message="the line is no JSON-RPC message")
                 await outgoing.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=None, error=error)))
             else:
                 unanswered.read(message)

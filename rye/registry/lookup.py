@@ -99,7 +99,7 @@ def path_on_disk(text: str) -> str:
 def _fits(part: Part, local: int, spelling: Spelling) -> bool:
     """Return whether the file of an item has the extension and format, and lies in the place, that a name demands."""
     root, path = part.root, part.segment.paths[local]
-    places = ("", root.source, ":".join(filter(None, (root.space, root.bundle))))
+    places = ("", root.source, str(root.space), ":".join(filter(None, (root.space, root.bundle))))
     is_such = spelling.format in ("", root.describe(path)[0])
     return is_such and spelling.source in places and path.casefold().endswith(spelling.suffix)
 

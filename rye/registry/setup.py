@@ -50,6 +50,7 @@ CI_FILES: Mapping[str, tuple[str, str]] = {
 }
 """Build server → the heading on the page ``rye/ci`` below which its job stands, and the file that holds it."""
 
+_REVIEWED = f"# This job and {POLICY} decide what passes: let nobody change them without a review (CODEOWNERS).\n"
 _TRUSTED = "trust: ${{ vars.TRUSTED_KEY }}"
 _DEMANDS: Mapping[str, str] = {
     "args: [--trust, /etc/rye/trusted]": f"args: [--policy, {POLICY}]",
@@ -143,6 +144,7 @@ class Setup:
         for rel_path in (POLICY, _ATTRIBUTES, *(each.rel_path for each in (*self._imported, *self._jobs))):
             check_place(self._base, rel_path)
         fingerprint = self._fingerprint() if signs else ""
+        self._warnings += _policy_without(self.folder / POLICY, fingerprint)
         self.plan = SetupReport(
             str(self.folder),
             Counter(_source(each) for each in verified.items),
@@ -238,6 +240,16 @@ class Setup:
         return replace(plan, files=files, key=key, done=True, warnings=warnings)
 
 
+def _policy_without(path: Path, fingerprint: str) -> Iterator[str]:
+    """Yield a warning where the policy that is there demands signers, and the key that signs is none of them."""
+    from rye.verify.policy import load_policy
+
+    if fingerprint and path.is_file():
+        signers = load_policy(path).default.signers
+        if signers and fingerprint not in signers:
+            yield f"{POLICY} demands other signers than your key: add {fingerprint} to `signers` in it"
+
+
 def _list_offer(layout: Layout) -> Iterator[str]:
     """Yield how to notice that a skill is gone, in a repository of skills or plugin that has no list."""
     for root in layout.in_space(Space.PROJECT):
@@ -295,5 +307,5 @@ def _jobs(ci: Sequence[str], source: str) -> list[NewFile]:
         text = _fence(heading).replace("OWNER/rye", found[1]).replace("COMMIT", found[2])
         for demand, with_policy in _DEMANDS.items():
             text = text.replace(demand, with_policy)
-        jobs.append(NewFile(rel_path, f"{text}\n".encode()))
+        jobs.append(NewFile(rel_path, f"{_REVIEWED}{text}\n".encode()))
     return jobs

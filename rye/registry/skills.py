@@ -29,7 +29,7 @@ from rye.items.values import decode
 from rye.spaces.classify import is_skipped
 from rye.spaces.model import Root
 from rye.spaces.read import read_chunks, unreadable
-from rye.spaces.signed import parse_item, read_item
+from rye.spaces.signed import ReadItem, parse_item, read_item
 from rye.spaces.snapshot import FOLDER, PLAIN, PROGRAM, mode_of, tree
 from rye.trust.evidence import inspect
 from rye.trust.judge import judge
@@ -185,7 +185,7 @@ def load_skill(state: State, documents: Sequence[tuple[Part, int]]) -> ServedSki
     data, generated = read.data, False
     files = {SKILL_FILE: ServedFile(data, signature)}
     if root.client is not None and root.client.format == "skill":
-        front = front_matter_of(item_id, data)
+        front = _front_matter(item_id, read)
         folder = path.rpartition("/")[0]
         inside = _read_folder(root, folder, item_id)
         skill = read.detached.folder if isinstance(read.detached, Skill) else None
@@ -220,6 +220,20 @@ def generate(item_id: str, description: str, data: bytes) -> bytes:
 
 def _no_skill(item_id: str, why: str, hint: str) -> ItemError:
     return ItemError("not-a-skill", f"directive:{item_id} cannot be given to others as a skill: {why}", hint=hint)
+
+
+def _front_matter(item_id: str, read: ReadItem) -> Mapping[str, Any]:
+    """Return the front matter of a skill; name and description as rye reads them where it is not YAML.
+
+    Raises:
+        ItemError: ``not-a-skill``.
+    """
+    try:
+        return front_matter_of(item_id, read.data)
+    except ItemError:
+        if not read.item.note or not read.item.description:
+            raise
+    return {"name": item_id.rpartition("/")[2], "description": read.item.description[: _MOST["description"]]}
 
 
 def front_matter_of(item_id: str, data: bytes) -> dict[str, Any]:

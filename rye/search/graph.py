@@ -45,6 +45,7 @@ from rye.index.schema import SEPARATOR, TYPE_NUMBER, fold_values
 from rye.index.terms import Strings, literal
 from rye.index.verdict_cache import cached_arrays
 from rye.search.docset import mask
+from rye.spaces.bundles import is_own
 
 MAX_CANDIDATES = 10
 """Items that are listed of one ambiguous reference; it refers to the rest of the same name as well."""
@@ -55,7 +56,7 @@ MAX_DEPTH = 32
 MASKS: Final = ("orphan", "dangling", "referring", "referred")
 
 _KEPT: Final = ".relations.ryx"
-_RULES: Final = 3
+_RULES: Final = 4
 """Raised with every change of what a reference names: what was resolved by other rules is made anew."""
 
 _ANY_TYPE: Final = np.uint64((1 << TYPE_BITS) - 1)
@@ -297,7 +298,8 @@ def resolve(parts: Sequence[Part], live: Bools) -> Arrays:
     places = np.concatenate([by_id.docs, by_name.docs]).astype(np.int32)
     own = np.zeros((2, len(live)), np.int64)  # the place of each item by its id, and by its name
     own[0, by_id.docs], own[1, by_name.docs] = np.split(np.arange(len(places)), 2)
-    edges = _edges(parts, live, own[:, item], (by_id, by_name))
+    manual = np.repeat([is_own(part.root) for part in parts], [len(part.live) for part in parts])
+    edges = _edges(parts, live, own[:, item], (by_id, by_name), manual=manual[places])
     low, high = edges["edge.low"], edges["edge.high"]
     alone = np.flatnonzero(high - low == 1)
     arrays = {
@@ -312,11 +314,12 @@ def resolve(parts: Sequence[Part], live: Bools) -> Arrays:
     return arrays | _gone(parts, edges) | _masks(arrays, live, own[:, item])
 
 
-def _edges(parts: Sequence[Part], live: Bools, own: Ints, tables: tuple[_Table, _Table]) -> Arrays:
+def _edges(parts: Sequence[Part], live: Bools, own: Ints, tables: tuple[_Table, _Table], *, manual: Bools) -> Arrays:
     """Return the columns of all references.
 
     Those of deleted documents are left out, and mentions and imports of nothing, of several items by their name, or of
-    the item that they stand in, whose places are ``own``: by id and by name, shape ``(2, docs)``.
+    the item that they stand in, whose places are ``own``: by id and by name, shape ``(2, docs)``. So are those by which
+    rye's manual, in an example, names an item that it does not have; ``manual`` says which places are the manual's.
     """
     by_id, by_name = tables
     columns = []
@@ -330,6 +333,8 @@ def _edges(parts: Sequence[Part], live: Bools, own: Ints, tables: tuple[_Table, 
         sure = edges.kinds < UNSURE
         kept = live[doc] & (sure | ((last > first) & ~(named & (last - first > 1))))
         kept &= (kind < _MENTIONS) | (place < first) | (place >= last)
+        if is_own(part.root):
+            kept &= (last == first) | np.append(manual, False)[first]
         columns.append([each[kept] for each in (doc, kind, edges.lines, target + base, first, last)])
         base += len(edges.ends) - 1
     names = ("doc", "kind", "line", "target", "low", "high")

@@ -16,7 +16,7 @@ from pathlib import Path
 from rye._files import real_path
 from rye._resources import items_root
 from rye.errors import ArgumentError, NotFoundError
-from rye.items.clients import MARKS, OF_BUNDLES, OF_PROJECTS, PLUGIN, SKILLS
+from rye.items.clients import MARKS, OF_BUNDLES, OF_PROJECTS, PLUGIN, SKILLS, SKILLS_FOLDER
 from rye.items.model import ItemType
 from rye.spaces import packages
 from rye.spaces.classify import is_looked_into
@@ -198,9 +198,15 @@ def _client_roots(folder: Path, *, itself: bool) -> tuple[Root, ...]:
     bundle = identify(folder)[0]
     known = OF_BUNDLES if PLUGIN in inside else OF_BUNDLES[:1]
     found = client_roots(Space.SYSTEM, folder, known, bundle=bundle)
-    if not found and itself and has_skills(folder):
+    if not found and itself and holds_skills_itself(folder):
         found = (Root(Space.SYSTEM, folder, bundle, client=SKILLS),)
     return found or client_roots(Space.SYSTEM, folder, OF_PROJECTS, bundle=bundle)
+
+
+def holds_skills_itself(folder: Path) -> bool:
+    """Return whether a folder is a repository of skills that lie in it directly, as ``pdf/SKILL.md``."""
+    inside = names(folder)
+    return SKILLS_FOLDER not in inside and inside.isdisjoint(MARKS) and has_skills(folder)
 
 
 def _folders_in(place: Path) -> list[Path]:

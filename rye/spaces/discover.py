@@ -14,6 +14,7 @@ from rye.errors import EnvironmentFault
 from rye.items.clients import (
     CLIENTS,
     FIXED_FILES,
+    MARKS,
     OF_BUNDLES,
     OF_PROJECTS,
     OF_USERS,
@@ -75,9 +76,16 @@ def find_project(start: Path, *, user: Path | None = None) -> Path | None:
     found = [
         folder
         for folder in (begin, *begin.parents)
-        if real_path(folder) != home and client_roots(Space.PROJECT, folder, OF_PROJECTS)
+        if real_path(folder) != home and not _is_clients(folder) and client_roots(Space.PROJECT, folder, OF_PROJECTS)
     ]
     return next((folder for folder in found if os.path.lexists(folder / ".git")), found[0] if found else None)
+
+
+def _is_clients(folder: Path) -> bool:
+    """Return whether a folder is a client's own, as ``.claude``, in the project around it."""
+    name = folder.name
+    is_client = name.startswith(".") and (name in MARKS or skills_of_another(name) is not None)
+    return is_client and not os.path.lexists(folder / ".git")
 
 
 def client_roots(

@@ -24,12 +24,14 @@ from rye.items.clients import (
     OF_BUNDLES,
     OF_PROJECTS,
     PLUGIN,
+    SKILLS,
     SKILLS_FOLDER,
+    ClientFolder,
     is_obeyed,
     is_unknown_dot_name,
     skills_of_another,
 )
-from rye.spaces.bundles import RootCollector, has_items, identify
+from rye.spaces.bundles import RootCollector, has_items, holds_skills_itself, identify
 from rye.spaces.classify import is_looked_into, is_skipped, spelled_as
 from rye.spaces.discover import check_project, client_roots, worktrees_of
 from rye.spaces.model import FOLDER, Root, Space, is_within
@@ -157,7 +159,9 @@ class _Search:
                 self._add_project(itself)
                 return
         if not os.path.lexists(self._folder / FOLDER) and has_items(self._folder):
-            self._add_flat()
+            self._add_bundle()
+        elif not has_items(self._folder / FOLDER) and holds_skills_itself(self._folder):
+            self._add_bundle(client=SKILLS)
         self._queue.append(_Place(str(self._folder), self._real))
         while place := self._next():
             if len(self._seen) > self._most:
@@ -312,9 +316,9 @@ class _Search:
                 here = replace(root, client=root.client._replace(depth=0)) if deep and fixed and root.client else root
                 self.roots.add(replace(here, bundle=identify(Path(place.path))[0]))
 
-    def _add_flat(self) -> None:
+    def _add_bundle(self, client: ClientFolder | None = None) -> None:
         """Add the folder itself as a bundle; inside a ``.ai`` it is part of a project instead."""
-        root = Root(Space.SYSTEM, self._folder, *identify(self._folder))
+        root = Root(Space.SYSTEM, self._folder, *identify(self._folder), client=client)
         if FOLDER in Path(self._real).parts:
             root = replace(root, space=Space.PROJECT, version="")
         self.roots.add(root)

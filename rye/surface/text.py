@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from rye._text import Advice, column, inline
 from rye.errors import QueryError, RyeError
+from rye.options.model import defaults_of
+from rye.options.search import SearchOptions
 
 if TYPE_CHECKING:
     from rye.registry.reports import LoadedItem
     from rye.trust.model import Signature
+
+DEFAULT_LIMIT: int = defaults_of(SearchOptions)["limit"]
 
 Note: TypeAlias = tuple[str, str]
 """A message about an answer: a label such as ``warning``, or nothing, and the text."""
@@ -120,7 +124,8 @@ def search_notes(answer: Mapping[str, Any], surface: Surface) -> Iterator[Note]:
     if answer.get("did_you_mean"):
         yield "did you mean", answer["did_you_mean"]
     if answer.get("next_offset") is not None:
-        yield "next page", f"{dashes}offset {answer['next_offset']}"
+        limit = f"{dashes}limit {answer['limit']} " if answer["limit"] != DEFAULT_LIMIT else ""
+        yield "next page", f"{limit}{dashes}offset {answer['next_offset']}"
 
 
 def _nothing_found(answer: Mapping[str, Any], surface: Surface) -> str:

@@ -297,7 +297,10 @@ def refuse_key_text(text: str) -> None:
     Raises:
         ArgumentError: ``key-text``.
     """
-    if "PRIVATE KEY" in text or "\n" in text or hide_keys(text) != text:
+    if "\n" in text and "PRIVATE KEY" not in text and hide_keys(text) == text:
+        hint = "write it to a file, and name that"
+        raise ArgumentError("key-text", "this is the text of a file, not its name", hint=hint)
+    if "PRIVATE KEY" in text or hide_keys(text) != text:
         raise ArgumentError(
             "key-text",
             "this is the text of a key, not its name or file",

@@ -39,7 +39,7 @@ _LONGEST: Final = 500
 _ANEW: Final = "# ask its signer to sign it anew"
 _OF_POLICY: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
-        "signer": ("# get a version that a signer who is demanded has signed, and compare the two with diff", ""),
+        "signer": ("# have a signer whom the policy demands sign it, or add its key to `signers` of the policy", ""),
         "format": (_ANEW, "rye sign {ref}"),
         "undated": (_ANEW, "rye sign {ref}"),
         "too-old": (_ANEW, "rye sign --force {ref}  # once you have seen that it still holds"),

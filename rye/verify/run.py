@@ -13,7 +13,7 @@ from typing import Any
 from rye.errors import ArgumentError
 from rye.options.model import check
 from rye.options.search import VERIFIED_SPACE
-from rye.spaces.bundles import is_own
+from rye.spaces.bundles import holds_skills_itself, is_own
 from rye.spaces.layout import AUDIENCE, Layout
 from rye.spaces.lists import ListReport
 from rye.spaces.model import Space
@@ -26,11 +26,13 @@ from rye.verify.policy import EVERY_SPACE, Demand, Policy, load_policy
 from rye.verify.report import PART_OF_SKILL, Accepted, Finding, Outcome, Unchecked, VerifiedItem, VerifyReport
 from rye.verify.stream import OutcomeStream, Progress, stream_outcomes
 
-_NOTHING_OWN = Unchecked(
-    "there is nothing of your own to verify",
-    "nothing-of-your-own",
-    "name the folder with --project; --space all verifies what there is",
-)
+
+def _nothing_own(folder: Path) -> Unchecked:
+    """Return that only rye's own items are there, and what may have been meant in a folder."""
+    hint = "name the folder with --project, a bundle as TARGET; --space all verifies what there is"
+    if holds_skills_itself(folder):
+        hint = "this folder is a bundle of skills: rye verify . verifies it"
+    return Unchecked("there is nothing of your own to verify", "nothing-of-your-own", hint)
 
 
 @dataclass(slots=True)
@@ -118,8 +120,9 @@ class Verification:
                 advice = self.fixes.of_list(violation, found) if self.fixes else ("", "")
                 yield self._counted(Finding(violation, found.code, found.message, *advice))
         if self.needs_own and not (self.items or self.findings or self.accepted or self.unchecked):
-            self.unchecked.append(_NOTHING_OWN)
-            yield _NOTHING_OWN
+            nothing = _nothing_own(self.base)
+            self.unchecked.append(nothing)
+            yield nothing
 
     def _judged(self, outcome: Outcome) -> Iterator[VerifiedItem | Finding | Unchecked]:
         if isinstance(outcome, Unchecked):

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markdown_it import MarkdownIt
@@ -41,6 +42,7 @@ _LEXERS = {
 }  # fmt: skip
 """Names of languages, in fences and of files, by the lexer that knows them."""
 
+_NOT_IN_SLUG = re.compile(r"[^\w\- ]")
 _ABSOLUTE = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 
 
@@ -101,8 +103,13 @@ def rendered(text: str, *, first: int = 1, targets: Mapping[str, LinkedItem] | N
     tokens = parser.parse(block(text), env)
     if any(token.level >= parser.options.maxNesting - 1 for token in tokens):
         return None
+    headings = {
+        f"#{_slug(inner.content)}": f"#L{first + (token.map or [0])[0]}"
+        for token, inner in pairwise(tokens)
+        if token.type == "heading_open"
+    }
     for token in tokens:
-        _make_harmless(token, first, targets or {})
+        _make_harmless(token, first, targets or {}, headings)
         if token.type in {"fence", "code_block"}:
             language, _, more = token.info.strip().partition(" ")
             code = colours.draw(token.content, language)
@@ -152,13 +159,20 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
-def _make_harmless(token: Token, first: int, targets: Mapping[str, LinkedItem]) -> None:
+def _slug(heading: str) -> str:
+    """Return the anchor that GitHub gives a heading: ``Which keys?`` has ``which-keys``."""
+    return _NOT_IN_SLUG.sub("", heading.lower()).strip().replace(" ", "-")
+
+
+def _make_harmless(token: Token, first: int, targets: Mapping[str, LinkedItem], headings: Mapping[str, str]) -> None:
     """Change a token so that links lead somewhere known, images are named, and headings have their line as anchor."""
     if token.type == "link_open":
         written, title = str(token.attrs.get("href", "")), str(token.attrs.get("title", ""))
         seen = f"{written} {title}".strip()
         if own := targets.get(written):
             token.attrs = own.attributes
+        elif written in headings:
+            token.attrs = {"href": headings[written]}
         elif _ABSOLUTE.match(written):
             token.attrs = {"href": written, "rel": "nofollow noopener noreferrer external", "class": "external"}
             token.attrs |= {"title": seen} if title else {}
@@ -174,7 +188,7 @@ def _make_harmless(token: Token, first: int, targets: Mapping[str, LinkedItem]) 
         depth = 0  # a link has no other within
         for each in token.children or ():
             depth += each.nesting if each.type in {"link_open", "link_close"} else 0
-            _make_harmless(each, first, {} if depth and each.type == "code_inline" else targets)
+            _make_harmless(each, first, {} if depth and each.type == "code_inline" else targets, headings)
     elif token.type == "code_inline" and (own := targets.get(token.content)):
         attributes = Markup(" ").join(Markup('{}="{}"').format(*each) for each in own.attributes.items())
         link = Markup("<a {}><code>{}</code></a>").format(attributes, token.content)

@@ -169,6 +169,7 @@ def test_every_listed_file_is_served_with_the_digest_that_was_listed(sim: SpaceS
     own = {uri for uri in found if not uri.startswith("skill://system/rye/")}
     assert own == {
         "skill://project/half/SKILL.md",
+        "skill://project/torn/SKILL.md",
         "skill://project/pdf/SKILL.md",
         "skill://project/pdf/inner/SKILL.md",
         "skill://project/ops/roll-out/SKILL.md",
@@ -215,7 +216,6 @@ def test_what_is_no_skill_is_named_with_the_reason(shared: Session) -> None:
         "Loud": "small letters",
         "other": "that of its folder is not",
         "typed": "its license is no text",
-        "torn": "line 3",
         "many": "more than 512 files",
         "large": "more than 16,777,216 bytes",
         "unseen": "characters that nobody sees",

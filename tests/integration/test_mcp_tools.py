@@ -420,7 +420,19 @@ def test_verification_is_that_of_the_registry_worst_first(sim: SpaceSim, shared:
     assert len(json.dumps(shared.answer("rye_verify"))) < 3_000
 
 
+def test_an_item_is_found_by_every_name_that_this_server_writes(shared: Session) -> None:
+    """The address of its resource, and patterns without a type, as well as with one."""
+    first = shared.answer("rye_verify", item="tool", detail="full")["items"][0]
+    address = f"rye://{first['space']}/tool/{first['id']}"
+    assert shared.answer("rye_load", item=address)["id"] == first["id"]
+    found = shared.answer("rye_verify", item=address, detail="full")["items"]
+    assert {each["id"] for each in found} == {first["id"]}
+    pattern = f"{first['id'][:-1]}?"
+    assert first["id"] in {each["id"] for each in shared.answer("rye_verify", item=pattern, detail="full")["items"]}
+    assert shared.refused("rye_load", item="rye://moon/tool/x")["code"] in {"bad-type", "item-not-found"}
+
+
 @pytest.mark.parametrize("target", ["/etc/passwd", "../../..", "~", ".", "C:\\", "file:/etc/passwd", "tool:"])
 def test_a_path_is_no_target(shared: Session, target: str) -> None:
     """No file outside the spaces is ever looked at, whether it is there or not."""
-    assert shared.refused("rye_verify", item=target)["code"] in {"item-not-found", "bad-target"}
+    assert shared.refused("rye_verify", item=target)["code"] in {"item-not-found", "bad-target", "bad-type"}

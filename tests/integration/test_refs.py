@@ -162,6 +162,14 @@ def test_hiding_an_item_of_another_signer_is_a_warning_everywhere(sim: SpaceSim)
     assert registry.get("knowledge:ops/a").warnings == ()
 
 
+def test_examples_in_the_manual_are_no_references_to_ones_own_items(tmp_path: Path) -> None:
+    """The manual shows answers with made-up names; somebody may have an item of such a name."""
+    sim = SpaceSim(tmp_path, bundles=())
+    sim.write("project", "directives/refund-order.md", "# Refund\n")
+    found = Registry(sim.project, user=sim.user, cache_dir=sim.cache).refs("directive:refund-order", direction="in")
+    assert found.total == 0
+
+
 # the command and the tool
 
 

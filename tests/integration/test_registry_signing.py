@@ -195,7 +195,8 @@ def test_what_others_signed_who_count_is_left_alone(sim: SpaceSim) -> None:
         report = sim.registry().sign(*targets)
         assert [path.read_bytes() for path in theirs] == held
         said = f"left as eve signed them: 2 items, with key {EVE.public.fingerprint[:16]}; --force signs with your key"
-        assert [each for each in report.warnings if each.startswith("left")] == [said]
+        assert said in report.warnings
+        assert (targets == ("*",)) == any("knowledge:pat/c; read them" in each for each in report.warnings)
         assert not any(item.changed for item in report.items if item.id.startswith("eve"))
     assert verdicts(sim)["knowledge:pat/c"] == "trusted"
     assert str(ANN.public.fingerprint) in strange.read_text(encoding="utf-8")
@@ -204,3 +205,15 @@ def test_what_others_signed_who_count_is_left_alone(sim: SpaceSim) -> None:
     assert [item.code for item in sim.registry().sign("knowledge:eve/*").items if item.changed] == ["digest"]
     assert [item.id for item in sim.registry().sign("*", force=True, dry_run=True).items if item.changed] != []
     assert all(item.changed for item in sim.registry().sign("knowledge:eve/b", key="private_key").items)
+
+
+def test_attack_what_a_stranger_wrote_is_signed_in_passing(sim: SpaceSim) -> None:
+    """No pattern or scope signs an item that an unknown key signed, as it is or changed since; its name does."""
+    for changed in (False, True):
+        path = sim.add("project", "knowledge/pat/c.md", ENTRY, PAT)
+        path.write_text(path.read_text(encoding="utf-8") + ("\nMore.\n" if changed else ""), encoding="utf-8")
+        held = path.read_bytes()
+        for targets in (("*",), ("knowledge:*",), ("knowledge.pat.*",), (str(path.parent),)):
+            assert any("knowledge:pat/c" in each for each in sim.registry().sign(*targets).warnings)
+            assert path.read_bytes() == held
+    assert sim.registry().sign(str(path)).items[0].changed

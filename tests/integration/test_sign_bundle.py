@@ -8,6 +8,7 @@ import shlex
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -235,3 +236,32 @@ def test_a_plugin_is_signed_with_a_key_that_stays_and_its_readers_pin(
     edit(plugin, "skills/pdf/fill.py", "#\n")
     run(mine, "sign", "--bundle", str(plugin), "--key", "k")
     assert codes() == {"pdf": "signer-changed", "pdf/fill": "signer-changed", "commands/review": "ok"}
+
+
+def test_a_repository_of_skills_after_its_key_was_revoked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The bundle's own trust file keeps nothing that a revoked key signed; a path verifies it as ``--bundle`` does."""
+    team, home = tmp_path / "team", tmp_path / "home"
+    lay(team, {"pdf/SKILL.md": "---\nname: pdf\ndescription: Fill forms\n---\n"})
+    home.mkdir()
+    monkeypatch.setenv("USER_SPACE", str(home))
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str, status: int = 0) -> dict[str, Any]:
+        assert main([*words, "--json"]) == status
+        found = json.loads(capsys.readouterr().out)
+        assert isinstance(found, dict)
+        return found
+
+    run("keys", "generate", "--owner", "them")
+    first = run("sign", "--bundle", "team")["fingerprint"]
+    assert [each["id"] for each in run("verify", "team")["items"]] == ["pdf"]
+    monkeypatch.chdir(team)
+    assert run("verify", ".")["counts"] == {"trusted": 1}
+    assert "rye verify ." in run("verify", status=2)["unchecked"][0]["hint"]
+    run("keys", "rotate", "--yes")
+    again = run("sign", "--bundle", ".")
+    assert [(each["changed"], each["code"]) for each in again["items"]] == [(True, "revoked")]
+    assert again["fingerprint"] != first
+    assert run("verify", ".")["counts"] == {"trusted": 1}

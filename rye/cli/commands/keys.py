@@ -215,13 +215,14 @@ def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
     from rye.keyring.private import Keyring
     from rye.keyring.sign_items import sign_bundle
 
-    owner, key = options["owner"] or Path(os.path.realpath(root)).name, None
+    owner, key, trust = options["owner"] or Path(os.path.realpath(root)).name, None, None
     with progress_bar("signing") as progress:
         if not options["new_key"]:
             keyring = Keyring(take_where(options).layout(), passphrase=unlock(progress))
             key = keyring.signing_key(options["key"], force=options["force"])
             owner = options["owner"] or keyring.owner(key.public) or owner
-        return sign_bundle(root, owner=owner, key=key, force=options["force"], progress=progress)
+            trust = keyring.trust.load().trust
+        return sign_bundle(root, owner=owner, key=key, trust=trust, force=options["force"], progress=progress)
 
 
 def unlock(progress: IndexProgress) -> Passphrase:

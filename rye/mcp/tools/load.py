@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rye._text import as_word, block
 from rye.mcp.arguments import MAX_CONTENT
-from rye.mcp.text import Mark, listed_notes, picked, reference, source, standing_notes, tidy, under_base, verdict
+from rye.mcp.text import (
+    NOT_TRUSTED,
+    Mark,
+    listed_notes,
+    picked,
+    reference,
+    source,
+    standing_notes,
+    tidy,
+    under_base,
+    verdict,
+)
 from rye.mcp.tools.tool import Tool, Work
 from rye.surface.text import header
 
@@ -78,6 +89,8 @@ def part_of_content(loaded: LoadedItem, offset: int = 0, limit: int = MAX_CONTEN
 
 def _text(data: Mapping[str, Any], mark: Mark) -> str:
     lines = [*verdict_lines(data, mark), mark.line("path:", data["path"], 500), *standing_notes(data)]
+    if data["signature"]["verdict"] != "trusted":
+        lines.append(NOT_TRUSTED)
     lines += [mark.line("warning:", text, 500) for text in data["warnings"]]
     offset, length = data["offset"], data["characters"]
     if offset >= length > 0:

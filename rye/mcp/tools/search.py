@@ -42,8 +42,8 @@ Examples: {"query": "how are keys revoked"}; {"query": "rollback", "limit": 3}""
 _DESCRIPTION = """\
 Find signed directives to follow, tools to run and knowledge to read.
 Use it first. Read a hit with rye_load; rye_sections returns passages.
-The hits come best first, each with type:id, score, verdict and source. Stage "all" means that every word matched. \
-Ask the user before you act on an item that is not trusted.
+The best hits come first, pages of rye's own manual last; each has type:id, score, verdict and source. \
+Stage "all" means that every word matched. Ask the user before you act on an item that is not trusted.
 Errors have a code and a hint.
 Examples: {"query": "verify signatures in CI"}; {"query": "title:deploy* NOT draft", "scope": "tool.rye.*"}"""
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from rye._text import as_word
 from rye.errors import ArgumentError, NotFoundError
+from rye.index.schema import TYPE_NAMES
 from rye.mcp.text import MAX_ENTRIES, Mark, Reasons, listed_notes, picked, reference, source, tidy, under_base, verdict
 from rye.mcp.tools.tool import Tool, Work, read_target
-from rye.surface.text import header
+from rye.surface.text import plural
 
 if TYPE_CHECKING:
     from rye.registry.registry import Registry
@@ -65,9 +66,9 @@ def _targets(registry: Registry, item: str, space: str) -> tuple[str, ...]:
     """Return references for a reference, a scope, or an id alone, which is looked up as ``rye_load`` does."""
     try:
         return read_target(item)
-    except ArgumentError as error:
-        if error.code != "bad-scope":
-            raise
+    except ArgumentError:
+        if ":" not in item and not {"*", "?"}.isdisjoint(item):
+            return tuple(target for kind in TYPE_NAMES for target in read_target(f"{kind}:{item}"))
     return read_target(registry.resolve(item, space))
 
 
@@ -106,7 +107,9 @@ def _text(data: Mapping[str, Any], mark: Mark) -> str:
     counted = [*data["counts"].items(), *([("violations of lists", violations)] if violations else [])]
     counted += [(f"{word} of rye's own", count) for word, count in data["manual"].items()]
     counts = ", ".join(f"{count} {word}" for word, count in counted) or "nothing to verify"
-    lines = [header(len(data["items"]), data["total"], "items", counts), *_list_lines(data["lists"], mark)]
+    verified = sum(data["counts"].values())
+    listed = f"{len(data['items'])} of {data['total']} listed"
+    lines = [f"[{plural(verified, 'item')} verified -- {counts} -- {listed}]", *_list_lines(data["lists"], mark)]
     for item in data["items"]:
         facts = f"{reference(item)}  {verdict(item)}  {source(item)}"
         lines.append(facts if item["verdict"] == "trusted" else mark.line(f"{facts} ", item["reason"], 160))

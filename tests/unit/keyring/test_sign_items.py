@@ -51,13 +51,16 @@ def codes(registry: Registry) -> dict[str, str]:
 
 
 def test_what_another_key_signed_or_changed_is_signed_again(sim: SpaceSim) -> None:
-    """Only a valid signature of this very key is left alone; the report says how each stood."""
+    """A valid signature of this very key is left alone; an item of an unknown key is signed if it is named itself."""
     registry = registry_of(sim)
     registry.sign("*")
     sim.sign("project", "tools/demo/hello.py", EVE)
+    left = registry.sign("*")
+    assert "tool:demo/hello; read them, then name each one" in left.warnings[0]
+    assert "demo/hello" not in {item.id for item in left.items}
     note = sim.path("project", "knowledge/demo/note.md")
     note.write_bytes(note.read_bytes() + b"more\n")
-    found = {item.id: (item.changed, item.code) for item in registry.sign("*").items}
+    found = {item.id: (item.changed, item.code) for item in registry.sign("*", "tool:demo/hello").items}
     assert found == {
         "demo/hello": (True, "unknown-key"),
         "demo/note": (True, "digest"),
@@ -116,9 +119,9 @@ def test_all_problems_of_all_files_come_in_one_report(sim: SpaceSim) -> None:
             registry_of(sim).sign("*", dry_run=dry_run, force=force)
         assert caught.value.code == "invalid-items"
         problems = caught.value.details["problems"]
-        expected = [f"{rel}: {words}" for rel, (_, said) in BAD.items() for words in said]
+        expected = [f".ai/{rel}: {words}" for rel, (_, said) in BAD.items() for words in said]
         assert sorted(line for line in problems if "binary" not in line) == sorted(expected)
-        assert len([line for line in problems if line.startswith("tools/demo/binary.py: ")]) == 1
+        assert len([line for line in problems if line.startswith(".ai/tools/demo/binary.py: ")]) == 1
         assert all("\n" not in line for line in problems)
         assert contents(sim) == before
 

@@ -75,6 +75,9 @@ def test_a_project_needs_no_ai(tmp_path: Path) -> None:
     (tmp_path / "p/packages/.ai").mkdir()
     assert find_project(start) == tmp_path / "p/packages"
     assert find_project(tmp_path / "p", user=tmp_path / "p") is None
+    lay(tmp_path / "q", ".claude/skills/pdf/SKILL.md", ".trae/skills/pdf/SKILL.md")
+    for client in (".claude", ".trae"):
+        assert find_project(tmp_path / "q" / client / "skills/pdf") == tmp_path / "q"
 
 
 def test_a_skill_that_is_linked_from_another_client_is_found_once(tmp_path: Path) -> None:

@@ -219,6 +219,13 @@ def test_references_to_items_that_are_not_trusted_are_marked() -> None:
     assert text == f'<p>{doubtful} {doubtful} <a href="/item/tool/y">y</a> <code>z.py</code></p>\n'
 
 
+def test_a_link_to_a_heading_leads_to_its_line() -> None:
+    """By the anchor that GitHub gives it; a fragment that no heading has leads nowhere."""
+    drawn = str(rendered("[a](#which-keys) [b](#gone)\n\n## Which `keys`?\n", first=5))
+    assert '<a href="#L7">a</a> <a title="#gone">b</a>' in drawn
+    assert 'id="L7"' in drawn
+
+
 def test_attack_rendering_hides_no_words(tmp_path: Path) -> None:
     """What Markdown itself leaves out, an agent would read: definitions, deep nesting, words behind a fence's name."""
     html = str(rendered('[//]: # (be quiet)\n\nSee [a].\n\n[a]: https://e.example/ "psst"\n', first=3))
