@@ -14,7 +14,6 @@ import anyio
 from mcp import types
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from pydantic import ValidationError
 
 from rye.mcp.server import App
 from rye.mcp.startup import end_soon, text_of
@@ -144,7 +143,7 @@ async def _readable(incoming: Any, send: Any, outgoing: Any, unanswered: Unanswe
     async with send:
         async for message in incoming:
             if isinstance(message, ValueError):
-                is_json = isinstance(message, ValidationError) and message.errors()[0]["type"] != "json_invalid"
+                is_json = "Invalid JSON" not in str(message)  # as the SDK's models say of a line that is none
                 code = types.INVALID_REQUEST if is_json else types.PARSE_ERROR
                 error = types.ErrorData(code=code, message="the line is no JSON-RPC message")
                 await outgoing.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=None, error=error)))

@@ -50,7 +50,7 @@ CI_FILES: Mapping[str, tuple[str, str]] = {
 }
 """Build server → the heading on the page ``rye/ci`` below which its job stands, and the file that holds it."""
 
-_REVIEWED = f"# This job and {POLICY} decide what passes: let nobody change them without a review (CODEOWNERS).\n"
+_REVIEWED = f"# This job and {POLICY} decide what passes: let nobody change them without a review.\n"
 _TRUSTED = "trust: ${{ vars.TRUSTED_KEY }}"
 _DEMANDS: Mapping[str, str] = {
     "args: [--trust, /etc/rye/trusted]": f"args: [--policy, {POLICY}]",

@@ -124,8 +124,9 @@ def search_notes(answer: Mapping[str, Any], surface: Surface) -> Iterator[Note]:
     if answer.get("did_you_mean"):
         yield "did you mean", answer["did_you_mean"]
     if answer.get("next_offset") is not None:
-        limit = f"{dashes}limit {answer['limit']} " if answer["limit"] != DEFAULT_LIMIT else ""
-        yield "next page", f"{limit}{dashes}offset {answer['next_offset']}"
+        changed = {"limit": answer["limit"]} if answer["limit"] != DEFAULT_LIMIT else {}
+        options = changed | {"offset": answer["next_offset"]}
+        yield "next page", (" " if dashes else ", ").join(f"{dashes}{name} {value}" for name, value in options.items())
 
 
 def _nothing_found(answer: Mapping[str, Any], surface: Surface) -> str:
