@@ -133,12 +133,12 @@ class ClauseExplainer:
         missing = [text for text in missing if joined is None or text != joined.text]
         if not missing:
             return "its words are there, but not next to each other or near enough in one field"
-        note = f"no word for {', '.join(map(repr, missing[:_LISTED]))}"
+        note = f"it does not have {', '.join(map(repr, missing[:_LISTED]))}"
         if not query.fields.all():
             everywhere = replace(query, fields=np.ones(len(_FIELD_NAMES), bool))
             elsewhere = Matcher(self.search.reader, everywhere, Effort(), excluded=matcher.excluded).words_in(self.doc)
             names = ", ".join(_FIELD_NAMES[number] for number in sorted(elsewhere))
-            note += f" in {query.name or 'the fields of this level'}" + (f"; there is in {names}" if names else "")
+            note += f" in {query.name or 'the fields of this level'}" + (f", but in {names}" if names else "")
         if matcher.cut():
             note += "; it stands for too many words, of which the most frequent were looked up"
         return note if self.search.backend.match(query) else f"{note}; no searched item matches"

@@ -69,7 +69,7 @@ def view_of(hit: Mapping[str, Any]) -> HitView:
     similarity = "" if cosine is None else f"similarity {cosine:.4f}"
     return HitView(
         name=f"{hit['type']}:{hit['id']}",
-        title=Passage(hit["title"], hit["highlights"].get("title", ())),
+        title=_title(hit),
         texts=tuple(_texts(hit)),
         similarity=f"({fused['total']:g}% total)" if fused else similarity,
         lifecycle=lifecycle_label(hit["states"], hit["successor"]),
@@ -85,10 +85,20 @@ def hiding(item: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(f"{words} {', '.join(sources)}" for words, sources in pairs if sources)
 
 
+def _title(hit: Mapping[str, Any]) -> Passage:
+    """Return the title; nothing where it is the name in other signs, as ``Database backup`` of ``database-backup``."""
+    title, name = (_words(hit[key]) for key in ("title", "name"))
+    says_name = title == name and (hit["description"] or hit["preview"])
+    return Passage("") if says_name else Passage(hit["title"], hit["highlights"].get("title", ()))
+
+
+def _words(text: str) -> str:
+    return " ".join(_WORD.findall(text.casefold().replace("_", " ")))
+
+
 def _texts(hit: Mapping[str, Any]) -> Iterator[Passage]:
     title, description, preview = (
-        " ".join(_WORD.findall(text.casefold()))
-        for text in (hit["title"] or hit["name"], hit["description"], hit["preview"])
+        _words(text) for text in (hit["title"] or hit["name"], hit["description"], hit["preview"])
     )
     is_markdown = is_markdown_file(hit["path"])
     repeated = ""

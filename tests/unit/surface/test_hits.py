@@ -10,7 +10,7 @@ from rye.trust.model import Signature, Verdict
 
 HIT = SearchResult(
     id="ops/deploy",
-    name="deploy",
+    name="release",
     description="",
     category="",
     score=1.0,
@@ -55,3 +55,5 @@ def test_a_hit_says_how_near_it_is_what_hides_it_and_what_takes_its_place() -> N
     assert view.hiding == ("shadows system:a", "shadowed by user")
     assert view.lifecycle == "superseded, see tool:b"
     assert view_of(replace(HIT, similarity=0.25).to_dict()).similarity == "similarity 0.2500"
+    named = replace(HIT, name="database-backup", title="Database backup", description="Dump it.")
+    assert [passage.text for passage in view_of(named.to_dict()).passages] == ["Dump it."]
