@@ -1,29 +1,35 @@
 """Vectors by the digest of the bytes that they were made of, in one file for each model, for later processes.
 
-The file is a cache: it is written anew as a whole, of two writers the last one wins, and one that is damaged, or cannot
-be read or written, is as good as none.
+The file is a log of records of one size: digest, vector, checksum. New vectors are appended; when the file holds twice
+as many as are kept, it is written anew with the last of them. It is a cache: a damaged record is skipped, and a file
+that cannot be read or written is as good as none.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import uuid
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
 from rye.embedding.protocol import Floats
-from rye.index import container
+from rye.index.arrays import Array
 from rye.index.cache_folder import try_remove
-from rye.index.container import Container, DamagedError
 from rye.index.segment import EXTENSION
 from rye.index.vectors import SCALE
 
 logger = logging.getLogger(__name__)
 
-_DIGEST_BYTES = 32
+KEPT: Final = 4_096
+"""Vectors that are kept: 3 MB on disk with 384 dimensions, at most twice that."""
+
+_DIGEST_BYTES: Final = 32
 
 
 class DigestVectors:
@@ -36,37 +42,53 @@ class DigestVectors:
     """
 
     def __init__(self, folder: Path, model: str, dimensions: int) -> None:
-        self.path = folder / f"beginnings-{hashlib.sha256(model.encode()).hexdigest()[:32]}{EXTENSION}"
-        self._model, self._dimensions = model, dimensions
+        name = hashlib.sha256(f"{model}\0{dimensions}".encode()).hexdigest()[:32]
+        self.path = folder / f"beginnings-{name}{EXTENSION}"
+        self._record = np.dtype(
+            [("digest", np.uint8, _DIGEST_BYTES), ("vector", "<i2", dimensions), ("check", "<u4")]
+        )  # fmt: skip
 
     def read(self) -> dict[str, Floats]:
-        """Return the vectors by digest, in hexadecimal digits, the one used longest ago first."""
+        """Return the last vectors by digest, in hexadecimal digits, the one written longest ago first."""
         try:
-            file = Container(self.path)
-            digests, rows = file.array("digest"), file.array("vector")
-        except (OSError, DamagedError, KeyError) as error:
+            data = self.path.read_bytes()
+        except OSError as error:
             if not isinstance(error, FileNotFoundError):
                 logger.info("%s is not used: %s", self.path, error)
             return {}
-        layout = [(each.dtype.str, each.shape) for each in (digests, rows)]
-        count = len(digests)
-        if file.meta.get("model") != self._model or layout != [
-            ("|u1", (count, _DIGEST_BYTES)),
-            ("<i2", (count, self._dimensions)),
-        ]:
-            return {}
-        vectors = rows.astype(np.float32) / SCALE
-        return {bytes(digest).hex(): vector for digest, vector in zip(digests, vectors, strict=True)}
+        rows = np.frombuffer(data, self._record, len(data) // self._record.itemsize)
+        whole = [zlib.crc32(row.tobytes()[:-4]) == row["check"] for row in rows]
+        last = rows[whole][::-1]  # of a vector that is there twice, the one written last
+        found = {bytes(row["digest"]).hex(): row["vector"].astype(np.float32) / SCALE for row in last}
+        return dict(list(found.items())[:KEPT][::-1])
 
-    def write(self, vectors: Mapping[str, Floats]) -> None:
-        """Write the vectors, by digest, in place of those that were there."""
-        digests = np.frombuffer(bytes.fromhex("".join(vectors)), np.uint8).reshape(-1, _DIGEST_BYTES)
-        rows = np.rint(np.stack(list(vectors.values())) * SCALE).astype(np.int16)
-        temporary = self.path.with_suffix(f".{uuid.uuid4().hex}.tmp")
+    def add(self, vectors: Mapping[str, Floats]) -> None:
+        """Append vectors, by digest."""
+        rows = np.zeros(len(vectors), self._record)
+        for row, (digest, vector) in zip(rows, vectors.items(), strict=True):
+            row["digest"] = np.frombuffer(bytes.fromhex(digest), np.uint8)
+            row["vector"] = np.rint(vector * SCALE)
+            row["check"] = zlib.crc32(row.tobytes()[:-4])
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            container.write(temporary, {"digest": digests, "vector": rows}, {"model": self._model}, lasting=False)
-            temporary.replace(self.path)
+            size = self.path.stat().st_size if self.path.exists() else 0
+            if size % self._record.itemsize or size >= 2 * KEPT * self._record.itemsize:
+                self._compact(rows)
+            else:
+                handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+                with os.fdopen(handle, "ab") as file:
+                    file.write(rows.tobytes())
         except OSError as error:
             logger.info("%s is not written: %s", self.path, error)
+
+    def _compact(self, new: Array) -> None:
+        """Write the file anew: the whole records of the last vectors, and new ones behind them."""
+        data = self.path.read_bytes()
+        rows = np.frombuffer(data, self._record, len(data) // self._record.itemsize)
+        rows = rows[max(len(rows) + len(new) - KEPT, 0) :]
+        temporary = self.path.with_suffix(f".{uuid.uuid4().hex}.tmp")
+        try:
+            temporary.write_bytes(rows.tobytes() + new.tobytes())
+            temporary.replace(self.path)
+        finally:
             try_remove(temporary)

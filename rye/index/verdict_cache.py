@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -20,6 +21,7 @@ import numpy.typing as npt
 
 from rye.index import container
 from rye.index.arrays import Array, Arrays, pack
+from rye.index.cache_folder import try_remove
 from rye.index.container import Container, DamagedError
 from rye.index.schema import TYPE_NAMES
 from rye.index.segment import Segment
@@ -100,13 +102,13 @@ def _column(arrays: Mapping[str, Array], buffer: memoryview) -> VerdictColumn:
 
 def _keep(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, str]) -> None:
     """Write arrays for the next process; what cannot be written is made again each time."""
-    temporary = path.with_suffix(".tmp")
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:
-        temporary.unlink(missing_ok=True)
         container.write(temporary, arrays, meta)
         temporary.replace(path)
     except OSError as error:
         logger.info("%s not kept: %s", path.name, error)
+        try_remove(temporary)
 
 
 def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> dict[str, Array]:

@@ -34,6 +34,9 @@ from rye.search.rewrite import Plan, in_field
 FILTERABLE = ("id", "name", "title", "category", "tags", *KEYWORD_FIELDS)
 """Fields that a filter may name, beside metadata keys."""
 
+_SHOWN = 20
+"""Characters of a value that an error repeats."""
+
 _COMPARED = re.compile(r"(>=|<=|>|<)(.*)", re.DOTALL)
 
 
@@ -162,6 +165,8 @@ def _filter(name: str, key: str, value: Any) -> bound.Bound:
         value = repr(value)
     if not isinstance(value, str) or not value.strip():
         _refuse_filter(name, "is", repr(value), "use text, a number, true or false, or a list of them")
+    if value.startswith("!!"):
+        _refuse_filter(name, "begins with", repr(value[:_SHOWN]), "write a single ! before what is to be left out")
     if value.startswith("!"):
         positive = _filter(name, key, value[1:])
         return bound.All((bound.Not(positive), bound.Everything() if key == "is" else bound.Has(key, text=False)))

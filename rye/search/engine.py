@@ -206,7 +206,7 @@ class Search:
         """Return the warnings about the search itself, so far."""
         dropped = dict.fromkeys((*plan.dropped, *self._dropped))
         left_out = [f"left out of the query: {part.text!r} at {part.position}: {part.reason}" for part in dropped]
-        return [*plan.warnings, *left_out, *self._warnings]
+        return list(dict.fromkeys([*plan.warnings, *left_out, *self._warnings]))
 
     def read(self) -> Plan:
         """Return how the query is read; a warning says why where it is searched as plain words."""
@@ -388,7 +388,8 @@ class Search:
         if scores.hybrid and plan.words and len(named := self._named(candidates, plan)) and docs:
             exact = unique(exact, named)
         docs = docs | self.backend.as_docs(exact)
-        if request.sort_by == "score" and (reranker := self.context.embeddings.reranker):
+        reranker = self.context.embeddings.reranker if request.sort_by == "score" else None
+        if reranker and not request.mode.fusion.min_combined_score:  # a limit is of the scores that are shown
             scores = self._reranked(scores, docs, reranker)
         answer = self.ordered(self.matched(request.mode.name, scores.query, docs, exact, similar=scores))
         if not answer.total and not answer.matched.hidden and not request.mode.narrows:
@@ -423,7 +424,12 @@ class Search:
         hydrator, total = self.page_builder(scores.query).hydrator, scores.fused.total.copy()
         before, digest = scores.scores(numbers), self.reader.content_digest
         try:
-            done = reranker.rerank(scores.text, numbers, before, digest=digest, text=hydrator.beginning)
+            done = reranker.rerank(
+                *(scores.text, numbers, before),
+                digest=digest,
+                text=hydrator.beginning,
+                may_embed=not self.request.offset,
+            )
         except UnavailableError as error:
             self._warnings.append(f"not re-ranked: {error.message}")
             return scores

@@ -55,7 +55,8 @@ MAX_DEPTH = 32
 
 MASKS: Final = ("orphan", "dangling", "referring", "referred")
 
-_KEPT: Final = ".relations.ryx"
+_NAME: Final = 12
+_KEPT: Final = ".{}.relations.ryx"
 _RULES: Final = 4
 """Raised with every change of what a reference names: what was resolved by other rules is made anew."""
 
@@ -121,7 +122,8 @@ class Graph:
         if not self._parts or not all(listing for _, listing in self._listings):
             return resolve(self._parts, self._live)
         of = hashlib.sha256(repr((_RULES, self._listings)).encode("utf-8", "backslashreplace")).hexdigest()
-        path = self._parts[0].file(_KEPT)
+        names = hashlib.sha256(repr([source for source, _ in self._listings]).encode()).hexdigest()[:_NAME]
+        path = self._parts[0].file(_KEPT.format(names))  # a file for each set of sources, or two would take turns
         return cached_arrays(path, _ARRAYS, of=of, make=lambda: resolve(self._parts, self._live))
 
     @property

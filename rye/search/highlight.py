@@ -23,6 +23,7 @@ _SINGLE = frozenset(map(TEXT_FIELDS.index, ("title", "name", "description", "cat
 
 BODY = TEXT_FIELDS.index("content")
 _SYMBOLS = TEXT_FIELDS.index("symbols")
+_NO_SPANS = np.empty((0, 2), np.int64)
 _MARKED = _SINGLE | {BODY, _SYMBOLS}
 
 
@@ -63,15 +64,16 @@ class Matches:
     def wanted(self, doc: int, *, positions_hold: bool) -> dict[int, Sought]:
         """Return per field number, ascending, what was matched there in one of the documents."""
         fields = self._fields[doc]
-        sought = {field: self._sought(fields[field]) for field in sorted(fields)}
+        wanted = {field: self._sought(fields[field]) for field in sorted(fields)}
         placed = self._placed.intersection(chain(*fields.values())) if positions_hold and self._placed else ()
         for number in placed:
             if number not in self._spans:
                 self._spans[number] = self._matchers[number].spans(self._docs)
-            for field, spans in self._spans[number][doc].items():
-                if number in fields.get(field, ()):
-                    sought[field] = Sought(sought[field].terms, (*sought[field].positions, *map(tuple, spans.tolist())))
-        return sought
+        for field, sought in wanted.items():
+            spans = [self._spans[number][doc].get(field, _NO_SPANS) for number in placed if number in fields[field]]
+            if spans:
+                wanted[field] = sought._replace(positions=np.unique(np.concatenate(spans), axis=0))
+        return wanted
 
     def _sought(self, numbers: tuple[int, ...]) -> Sought:
         """Return the terms of those of some term queries that are plain words; one object for the same queries."""
@@ -111,7 +113,7 @@ def matched(several: Sequence[Shown], matches: Matches) -> Iterator[Matched]:
                 texts.append((names, Sought(what.terms)))
             elif number == BODY:
                 # Words are looked for only where the passage will be; positions are counted from the beginning.
-                cut = slice(*within) if within and not what.positions else slice(None)
+                cut = slice(*within) if within and not len(what.positions) else slice(None)
                 texts.append((one.item.body[cut], what))
         rows.append((one.item, wanted, within))
     found = iter(mark_all(texts))
@@ -123,7 +125,7 @@ def _matched(item: Item, wanted: Mapping[int, Sought], found: Mapping[int, Range
     """Return the parts of one item that matched, given the places to mark per field."""
     marks = {TEXT_FIELDS[number]: ranges for number, ranges in found.items() if ranges and number in _SINGLE}
     places = found.get(BODY, ())
-    if within and BODY in wanted and not wanted[BODY].positions:
+    if within and BODY in wanted and not len(wanted[BODY].positions):
         places = tuple([(within[0] + a, within[0] + b) for a, b in places])
     shown, ranges, place = preview(item, places, within)
     if ranges:
@@ -139,7 +141,7 @@ def _matched_symbols(item: Item, what: Sought, places: Ranges) -> list[Symbol]:
     counts = [0] * len(ends)
     for start, _ in places:
         counts[bisect_right(ends, start)] += 1
-    firsts = sorted([first for first, _ in what.positions])
+    firsts = np.sort(what.positions[:, 0]).tolist()
     for number, symbol in enumerate(item.symbols if firsts else ()):
         after = base + len(analysis.parts(symbol.name))  # positions count on over all names, with a gap behind each
         counts[number] += bisect_left(firsts, after) - bisect_left(firsts, base)

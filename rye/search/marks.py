@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate
-from string import ascii_letters, digits
+from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -31,6 +31,7 @@ MOST = 10_000
 _MANY = 64
 """Terms from which on each distinct word is read once, rather than each term searched for."""
 
+_LOWERED = str.maketrans(ascii_uppercase, ascii_lowercase)
 _JOINERS = analysis.JOINERS.encode()
 _IN_CHUNK = frozenset(f"{ascii_letters}{digits}/{analysis.JOINERS}".encode())
 _WORDS = bytes(code if code in _IN_CHUNK else ord(" ") for code in range(256))
@@ -44,10 +45,15 @@ Hit: TypeAlias = tuple[int, int, str]
 
 
 class Sought(NamedTuple):
-    """The words to mark in a text: terms wherever they stand, and ``(first, last)`` positions."""
+    """The words to mark in a text: terms wherever they stand, and positions.
+
+    Attributes:
+        terms: The terms.
+        positions: Shape ``(n, 2)``: first and last position of each place.
+    """
 
     terms: frozenset[str]
-    positions: tuple[Range, ...] = ()
+    positions: Ints = np.empty((0, 2), np.int64)
 
 
 def mark(text: str, sought: Sought) -> Ranges:
@@ -61,7 +67,7 @@ def mark_all(texts: Sequence[tuple[str, Sought]]) -> list[Ranges]:
     whole = _Whole("\n".join([text for text, _ in texts]))
     found = whole.of_terms(frozenset[str]().union(*[sought.terms for _, sought in texts]))
     for (text, sought), base in zip(texts, bases, strict=False):
-        if sought.positions:
+        if len(sought.positions):
             found += whole.at(sought.positions, base, base + len(text))
     several: list[list[Range]] = [[] for _ in texts]
     number, base, limit, last = -1, 0, 0, -1
@@ -140,7 +146,7 @@ class _Whole:
             return []
         pattern = re.compile("|".join(map(re.escape, sorted(terms, key=len, reverse=True))))
         hits: list[Hit] = []
-        for match in pattern.finditer(self._text.lower() if self._text.isascii() else self._text):
+        for match in pattern.finditer(self._text.translate(_LOWERED)):  # which keeps every character in its place
             term, (start, end) = match[0], match.span()
             around = self._text[max(0, start - 1) : start] * term[0].isalnum() + self._text[end : end + 1]
             if analysis.is_lone(term) or not any(map(str.isalnum, around)):
@@ -186,7 +192,7 @@ class _Whole:
                 at = joined.find(term, at + 1)
         return found
 
-    def at(self, positions: Sequence[Range], start: int, end: int) -> list[Hit]:
+    def at(self, positions: Ints, start: int, end: int) -> list[Hit]:
         """Return the places of the parts at ``(first, last)`` positions, counted in a piece of the text."""
         first, last = self._words[1].searchsorted([start, end]).tolist()
         words, starts = self._words[0][first:last], self._words[1][first:last]
@@ -196,7 +202,7 @@ class _Whole:
         order = np.concatenate([starts, np.asarray([row[0] for row in located], np.int64)]).argsort(kind="stable")
         counts = np.asarray([len(parts[word]) for word in words] + [1] * len(located), np.int64)[order]
         ends = counts.cumsum()
-        inside = unique(ranges(*(np.asarray(positions) + np.asarray([0, 1])).T))
+        inside = unique(ranges(*(positions + np.asarray([0, 1])).T))
         inside = inside[inside < counts.sum()]
         rows, hits = ends.searchsorted(inside, side="right"), list[Hit]()
         for at, number in zip(order[rows].tolist(), (inside - (ends - counts)[rows]).tolist(), strict=True):

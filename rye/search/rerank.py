@@ -25,7 +25,7 @@ import numpy as np
 from rye.embedding.protocol import Embedder, query_vector
 from rye.embedding.protocol import Floats as Rows
 from rye.index.arrays import Ints
-from rye.index.digest_vectors import DigestVectors
+from rye.index.digest_vectors import KEPT, DigestVectors
 from rye.index.reader import Floats
 from rye.items.model import Item, ItemType
 
@@ -46,9 +46,6 @@ RECIPE = "title, description, beginning: 1"
 
 _AT_A_TIME = 16
 """Texts that are embedded before the time is looked at."""
-
-_KEPT = 4_096
-"""Vectors that are kept: 3 MB on disk and 6 MB in memory with 384 dimensions."""
 
 
 class Reranked(NamedTuple):
@@ -89,6 +86,7 @@ class Reranker:
         *,
         digest: Callable[[int], str],
         text: Callable[[int], str],
+        may_embed: bool,
     ) -> Reranked:
         """Return new scores of hits.
 
@@ -98,28 +96,35 @@ class Reranker:
             scores: Shape ``(hits,)``: their scores, at least 0.
             digest: Returns the SHA-256 of the bytes of a document, in hexadecimal digits.
             text: Returns what the model reads of a document; empty where its file cannot be read.
+            may_embed: Whether vectors may be made. A later page takes those that the first one made, so that its hits
+                follow those of the first page.
 
         Raises:
             UnavailableError: The model cannot be used.
         """
         best = np.argsort(-scores, kind="stable")[:DEPTH]
         asked = query_vector(self._embedder, query)
-        rows = self._embed(docs[best].tolist(), digest, text)
+        rows = self._embed(docs[best].tolist(), digest, text if may_embed else None)
         cosines = np.maximum(np.asarray([row @ asked for row in rows], np.float64), 0.0)
         factor = BY_SCORE / (float(scores.max(initial=0.0)) or 1.0)
         new = factor * scores
         new[best[: len(rows)]] += BY_MODEL * cosines
         return Reranked(new, dict(zip(docs[best].tolist(), cosines.tolist(), strict=False)), factor)
 
-    def _embed(self, docs: Sequence[int], digest: Callable[[int], str], text: Callable[[int], str]) -> list[Rows]:
-        """Return the vectors of the first documents: of as many as are known, or made before the time is over."""
+    def _embed(
+        self, docs: Sequence[int], digest: Callable[[int], str], text: Callable[[int], str] | None
+    ) -> list[Rows]:
+        """Return the vectors of the first documents: of as many as are known, or made before the time is over.
+
+        Without ``text`` none are made.
+        """
         keys = [digest(doc) for doc in docs]
         with self._lock:
             known = {key: self._vectors[key] for key in keys if key in self._vectors}
         missing = [(key, doc) for key, doc in zip(keys, docs, strict=True) if key not in known]
         until = time.monotonic() + min(self._seconds, SECONDS)
-        for at in range(0, len(missing), _AT_A_TIME):
-            if time.monotonic() >= until:
+        for at in range(0, len(missing) if text else 0, _AT_A_TIME):
+            if text is None or time.monotonic() >= until:
                 break
             some = missing[at : at + _AT_A_TIME]
             known |= zip((key for key, _ in some), self._embedder.embed([text(doc) for _, doc in some]), strict=True)
@@ -128,10 +133,10 @@ class Reranker:
                 if key in known and known[key].any():  # zeros: there was no text to read
                     self._vectors[key] = known[key]
                     self._vectors.move_to_end(key)
-            while len(self._vectors) > _KEPT:
+            while len(self._vectors) > KEPT:
                 self._vectors.popitem(last=False)
-            if missing and missing[0][0] in known:
-                self._kept.write(self._vectors)
+        if new := {key: known[key] for key, _ in missing if key in known and known[key].any()}:
+            self._kept.add(new)
         return [known[key] for key in takewhile(known.__contains__, keys)]
 
 

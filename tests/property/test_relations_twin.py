@@ -204,4 +204,16 @@ def test_one_file_of_kept_relations_stays(tmp_path: Path) -> None:
         sim.write(source, f"knowledge/n{number}.md", f"---\nreferences: n{number - 1}\n---\n\nText.\n")
         assert len(found(sim.registry(max_staleness=0), "is:orphan")) == 1
         assert len(list(sim.cache.rglob("*.relations.ryx"))) == 1
-    assert not list(sim.cache.rglob("*.relations.tmp"))
+    assert not list(sim.cache.rglob("*.tmp"))
+
+
+def test_two_sets_of_bundles_keep_their_relations_apart(tmp_path: Path) -> None:
+    """Neither writes over the file of the other, so that two projects do not take turns in making them anew."""
+    sim = SpaceSim(tmp_path)
+    sim.write("project", "knowledge/a.md", "---\nreferences: [b]\n---\n\nText.\n")
+    sim.write("system:shop", "knowledge/b.md", "Text.\n")
+    for _ in range(2):
+        alone = Registry(sim.project, user=sim.user, bundles=[], cache_dir=sim.cache)
+        assert len(found(alone, "is:dangling")) == 1
+        assert not found(sim.registry(), "is:dangling")
+        assert len(list(sim.cache.rglob("*.relations.ryx"))) == 2

@@ -83,6 +83,7 @@ BAD_SEARCHES: list[tuple[str, dict[str, Any], list[str]]] = [
     ("bad-filter", {"filters": {"version": []}}, ["version"]),
     ("bad-filter", {"filters": {"version": None}}, ["version"]),
     ("bad-filter", {"filters": {"version": ""}}, ["version"]),
+    ("bad-filter", {"filters": {"version": "!" * 2_000}}, ["single !"]),
     ("bad-filter", {"filters": {"version": {"min": 1}}}, ["version"]),
     ("bad-filter", {"filters": {"version": ">="}}, ["version"]),
     ("bad-filter", {"filters": {"version": ">=new"}}, ["version"]),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import unicodedata
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.items.model import Item, Symbol
 from rye.search.highlight import Matched, Matches, Shown, matched
-from rye.search.marks import MOST, Ranges, Sought, mark
+from rye.search.marks import MOST, Ranges, Sought, mark, mark_all
 from tests.support.effort import examples
 from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation
@@ -90,6 +91,16 @@ def test_highlights_by_example(tmp_path: Path, title: str, asked: str, marks: li
     assert marked(title, found.highlights["title"]) == marks
 
 
+def test_names_with_signs_are_marked_on_a_page_with_other_letters() -> None:
+    """All texts of a page are searched as one; a letter beyond ASCII in one of them changes nothing in another."""
+    sought = Sought(frozenset({"c++", ".net"}))
+    several = mark_all([("Use C++ and .NET.", sought), ("Größe – C++", sought)])
+    assert [marked(text, found) for text, found in zip(("Use C++ and .NET.", "Größe – C++"), several, strict=True)] == [
+        ["C++", ".NET"],
+        ["C++"],
+    ]
+
+
 def test_attack_a_body_of_nothing_but_marks_is_quick(tmp_path: Path) -> None:
     """Letters that only combine, words without end and endless white space cost no more than their length."""
     for body in (
@@ -108,7 +119,7 @@ def test_attack_a_body_of_nothing_but_marks_is_quick(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["aB" * 30_000, "a-" * 30_000 + "a", "a/" * 30_000 + "a", "a " * 30_000, "aX1q " * 20_000]
 )
-@pytest.mark.parametrize("sought", [Sought(frozenset({"a"})), Sought(frozenset({"a"}), ((0, 50_000),))])
+@pytest.mark.parametrize("sought", [Sought(frozenset({"a"})), Sought(frozenset({"a"}), np.asarray([(0, 50_000)]))])
 def test_attack_a_body_of_nothing_but_matches(text: str, sought: Sought) -> None:
     """Only so many words are marked, the first ones; what comes after costs little."""
     found = mark(text, sought)

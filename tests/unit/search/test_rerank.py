@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.embedding.protocol import Floats
-from rye.index.digest_vectors import DigestVectors
-from rye.search.rerank import BY_MODEL, BY_SCORE, DEPTH, Reranker
+from rye.index.digest_vectors import KEPT, DigestVectors
+from rye.search.rerank import BY_MODEL, BY_SCORE, DEPTH, Reranked, Reranker
 
 NOWHERE = DigestVectors(Path(os.devnull) / "nowhere", "angles", 2)
 """Keeps nothing."""
@@ -49,7 +49,7 @@ def test_scores_are_those_of_the_formula(hits: list[tuple[float, int]]) -> None:
     scores = np.asarray([score for score, _ in hits])
     docs = np.arange(len(hits)) + 7
     found = Reranker(Angles(), 60.0, NOWHERE).rerank(
-        "0", docs, scores, digest=digest_of, text=lambda doc: str(hits[doc - 7][1])
+        "0", docs, scores, digest=digest_of, may_embed=True, text=lambda doc: str(hits[doc - 7][1])
     )
     order = sorted(range(len(hits)), key=lambda at: -hits[at][0])
     expected = BY_SCORE * scores / (max(scores, default=0) or 1)
@@ -62,3 +62,44 @@ def test_scores_are_those_of_the_formula(hits: list[tuple[float, int]]) -> None:
     rest = [found.scores[at] for at in order[DEPTH:]]
     assert rest == sorted(rest, reverse=True)
     assert max(rest, default=0) <= min((found.scores[at] for at in order[:DEPTH]), default=0) + 1e-12
+
+
+def test_a_later_page_takes_the_vectors_of_the_first(tmp_path: Path) -> None:
+    """It makes none, also in another process: what was compared for the first page decides the order of all."""
+    kept, model = DigestVectors(tmp_path, "angles", 2), Angles()
+
+    def rerank(*, may_embed: bool) -> Reranked:
+        scores = np.asarray([0.9, 0.8, 0.7])
+        asked = Reranker(model, 60.0, kept)
+        return asked.rerank("0", np.arange(3), scores, digest=digest_of, text=str, may_embed=may_embed)
+
+    assert rerank(may_embed=False).cosines == {}
+    first = rerank(may_embed=True)
+    embedded = list(model.embedded)
+    later = rerank(may_embed=False)
+    assert later.scores == pytest.approx(first.scores, abs=1e-3)
+    assert model.embedded == embedded == ["0", "1", "2"]
+
+
+def test_vectors_are_appended_and_a_damaged_record_is_skipped(tmp_path: Path) -> None:
+    """The file grows by what is new, to twice what is kept; a torn or changed record takes no other with it."""
+    kept = DigestVectors(tmp_path, "angles", 2)
+    vectors = {digest_of(number): np.asarray([1.0, number / 10_000], np.float32) for number in range(KEPT + 10)}
+    sizes = []
+    for digest, vector in list(vectors.items())[:3]:
+        kept.add({digest: vector})
+        sizes.append(kept.path.stat().st_size)
+    assert sizes == [size * sizes[0] for size in (1, 2, 3)]
+    data = bytearray(kept.path.read_bytes())
+    data[sizes[0] + 5] ^= 1
+    kept.path.write_bytes(data + b"torn")
+    assert list(kept.read()) == [digest_of(0), digest_of(2)]
+    for _ in range(3):
+        kept.add(vectors)
+    assert list(kept.read()) == list(vectors)[-KEPT:]
+    assert kept.path.stat().st_size <= 3 * KEPT * sizes[0]
+    assert not list(tmp_path.glob("*.tmp"))
+    kept.path.unlink()
+    kept.path.mkdir()
+    kept.add(vectors)
+    assert kept.read() == {}
