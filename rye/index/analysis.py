@@ -9,8 +9,9 @@ and is found wherever it stands, as the words of other scripts that are written 
 One *chunk* is a run such as ``rye/file-system/readAll``. Its *parts* (``rye file system read all``) take consecutive
 positions; its *joined forms* (``ryefilesystemreadall``, and ``filesystem``, ``readall`` for the segments between
 slashes) stand at the position of their first part. Letters before digits at the end of a piece are a part
-(``oauth2`` is ``oauth 2``). A sign that stands alone takes no position: it has that of the word after it. Only this
-module decides what a word is; the query side asks it too.
+(``oauth2`` is ``oauth 2``), and so are digits before letters alone (``10GB`` is ``10 gb``) and the v of a version
+(``v1.2`` is ``v 1 2``); capitals with an s are one part (``PDFs``). A sign that stands alone takes no position: it has
+that of the word after it. Only this module decides what a word is; the query side asks it too.
 
     >>> [(token.term, token.offset) for token in analyze_chunk("file-system")]
     [('file', 0), ('filesystem', 0), ('system', 1)]
@@ -41,7 +42,7 @@ MAX_LOCATED = 10_000
 VALUE_GAP = 100
 """Positions left free between two values of a field, so that no phrase spans them."""
 
-JOINERS = "_-./"
+JOINERS = "_-./'"
 
 _OPERATORS = "-> => <- <= >= == != === !== <=> && :: := += -= *= /= <> << >> ~> =~ !~ @> <@"
 OPERATORS = frozenset(_OPERATORS.split())
@@ -59,20 +60,30 @@ _BESIDE = f"[{re.escape(OPERATOR_SIGNS)}]"
 _OPERATOR = rf"(?<!{_BESIDE})(?:{'|'.join(map(re.escape, sorted(OPERATORS, key=len, reverse=True)))})(?!{_BESIDE})"
 _LED = r"(?<![\w\-./])(?:(?<![+#])\#|--?|\.)(?=[0-9]*[A-Za-z])[A-Za-z0-9]++(?!\w|[+#]|[\-./]++\w)"  # .net, -v, #tag
 _ENDED = r"(?:(?<=[A-Za-z0-9])(?:\+\+?|\#)(?![\w+#=]))?"
-_ASCII_CHUNK = re.compile(rf"({_OPERATOR}|{_LED}|[A-Za-z0-9]++(?:[_\-./]++[A-Za-z0-9]++)*+{_ENDED})")
+_JOINED = r"(?:[_\-./]++|(?<=[A-Za-z])'(?=[A-Za-z]))"  # an apostrophe joins letters alone
+_ASCII_CHUNK = re.compile(rf"({_OPERATOR}|{_LED}|[A-Za-z0-9]++(?:{_JOINED}[A-Za-z0-9]++)*+{_ENDED})")
 _ASCII = bytes(range(128))
 _MARKS = re.compile(r"(?:[^\w\x00-\x7f]|[\uff9e\uff9f]){32,}")
-_SPLIT = re.compile(r"[_\-./]+")
+_SPLIT = re.compile(r"[_\-./']+")
+_VOWELS = re.compile(
+    "[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed]"
+)
+"""Vowel signs and points of Hebrew and Arabic, which are seldom written, and the letter that only fills a line."""
+
 _ACCENTS = re.compile(r"[\u0300-\u036f]+")
 _BASIC = str.maketrans(
     {"\u0131": "i", "ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ŧ": "t", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe"}
 )
 """Letters that are no composition of a basic letter and an accent, and how they are written without."""
 
-ONE_JOINER = {ord("-"): "_", ord("."): "_"}
+ONE_JOINER = {ord("-"): "_", ord("."): "_", ord("'"): "_"}
 _BEFORE_DIGITS = r"(?<=[A-Za-z][A-Za-z])(?=[0-9]++(?![A-Za-z0-9]))"
-_ASCII_CAMEL = re.compile(rf"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|{_BEFORE_DIGITS}")
+_ACRONYM_ENDS = r"(?<=[A-Z])(?=[A-Z](?!s(?![A-Za-z]))[a-z])"  # HTTP|Server, but PDFs
+_ASCII_CAMEL = re.compile(rf"(?<=[a-z0-9])(?=[A-Z])|{_ACRONYM_ENDS}|{_BEFORE_DIGITS}")
 _NUMBERED = re.compile(_BEFORE_DIGITS)
+_LEADING = re.compile(r"(?<![A-Za-z0-9])([vV](?=[0-9])|[0-9]++(?=[A-Za-z]++(?![A-Za-z0-9])))")
+"""What begins a piece and is a part: the v of a version, and digits before letters alone."""
 _BOXES = range(0x2500, 0x25A0)
 """Box drawing and block elements, with which trees and tables are drawn."""
 
@@ -99,6 +110,7 @@ def normalize(text: str) -> str:
     """Return the NFKC form, without characters that nobody sees, that positions and character ranges refer to."""
     if text.isascii():
         return text
+    text = text.replace("\u2019", "'")  # the apostrophe as it is printed
     if len(text) <= MAX_TERM and unicodedata.is_normalized("NFKC", text) and not has_invisible(text):
         return text
     others = beyond_ascii(text)  # few, most of the time; what is looked for below is among them
@@ -128,7 +140,7 @@ def _class(ch: str) -> int:
 @lru_cache(1 << 14)
 def fold(text: str) -> str:
     """Casefold and normalize again, so that folding can be repeated without change; cut to ``MAX_TERM``."""
-    folded = text.lower() if text.isascii() else normalize(text.casefold())
+    folded = text.lower() if text.isascii() else normalize(_VOWELS.sub("", text.casefold()))
     return folded[:MAX_TERM]
 
 
@@ -136,9 +148,12 @@ def fold(text: str) -> str:
 def _chunk_pattern(marks: str, symbols: str) -> re.Pattern[str]:
     """Return the pattern of a chunk, a group, where ``marks`` belong to words and each of the ``symbols`` is one."""
     inside = re.escape(marks)
-    word = r"[^\W_]++(?:[_\-./]++[^\W_]++)*+"
+    joined = r"(?:[_\-./]++|(?<=[^\W\d_])'(?=[^\W\d_]))"
+    word = rf"[^\W_]++(?:{joined}[^\W_]++)*+"
     if marks:
-        word = rf"(?:[^\W_]|[{inside}])(?:[\w\-./{inside}]*(?:[^\W_]|[{inside}]))?"
+        letters = rf"(?:[^\W_]|[{inside}])++"
+        joined = rf"(?:[_\-./]++|(?<=[^\W\d_])'(?=[^\W\d_])|(?<=[{inside}])'(?=[^\W\d_]))"
+        word = rf"{letters}(?:{joined}{letters})*+"
     symbol = f"[{re.escape(symbols)}]|" if symbols else ""
     return re.compile(rf"({_OPERATOR}|{symbol}{_LED}|{word}{_ENDED})")
 
@@ -184,14 +199,27 @@ def pieces(normalized: str) -> list[str]:
     return _pattern_for(normalized).split(normalized)
 
 
+def with_borders(text: str) -> str:
+    """Return ASCII text with ``_`` at each border inside its words.
+
+    >>> with_borders("fooBar HTTPServer oauth2 10GB v2 PDFs")
+    'foo_Bar HTTP_Server oauth_2 10_GB v_2 PDFs'
+    """
+    return _ASCII_CAMEL.sub("_", _LEADING.sub(r"\1_", text))
+
+
 def _camel(piece: str) -> list[str]:
-    """Split at the borders fooBar → foo Bar, HTTPServer → HTTP Server and oauth2 → oauth 2."""
+    """Split at the borders that :func:`with_borders` marks; beyond ASCII those before capitals and last numbers."""
     if piece.isdigit() or (piece.islower() and piece.isalpha()):
         return [piece]
+    if piece.isascii():
+        return with_borders(piece).split("_")
     cuts, number = [0], _NUMBERED.search(piece)
     for i, (before, here) in enumerate(pairwise(piece), 1):
         rises = before.islower() or before.isdigit()
-        ends_acronym = before.isupper() and piece[i + 1 : i + 2].islower()
+        after = piece[i + 1 : i + 3]
+        is_plural = after[:1] == "s" and not after[1:].isalpha()
+        ends_acronym = before.isupper() and after[:1].islower() and not is_plural
         if (here.isupper() and (rises or ends_acronym)) or (number and number.start() == i):
             cuts.append(i)
     return [piece[a:b] for a, b in pairwise([*cuts, len(piece)])]
@@ -251,7 +279,7 @@ def split_chunk(chunk: str) -> list[list[str]]:
         return []
     chunk = chunk.strip(SIGNS)
     if chunk.isascii():
-        marked = _ASCII_CAMEL.sub("_", chunk).lower().translate(ONE_JOINER)
+        marked = with_borders(chunk).lower().translate(ONE_JOINER)
         cut = [[part[:MAX_TERM] for part in segment.split("_") if part] for segment in marked.split("/")]
         return [segment for segment in cut if segment]
     cut = [
@@ -270,7 +298,7 @@ def is_plain(text: str) -> bool:
     """Return whether a text is one part as it stands: few enough ASCII letters and digits, none of them a capital."""
     if not (text.isascii() and text.isalnum() and len(text) <= MAX_TERM):
         return False
-    return text.isdigit() or (text.islower() and (text.isalpha() or _NUMBERED.search(text) is None))
+    return text.isdigit() or (text.islower() and (text.isalpha() or "_" not in with_borders(text)))
 
 
 def analyze_chunk(chunk: str) -> list[Token]:
@@ -417,6 +445,10 @@ def _end_of_joined(token: Token, ranges: dict[int, tuple[int, int]]) -> int:
     return end
 
 
+_ACRONYMS = re.compile(r"(?:[a-z]{2,}u|[b-df-hj-np-tv-xz]{3,})s")
+"""What may be an acronym in plural: it has no vowel, or one before the s."""
+
+
 class _Stemmer(threading.local):
     """One stemmer for each thread, as it serves one at a time."""
 
@@ -441,5 +473,15 @@ def without_accents(term: str) -> str:
 
 def stem(term: str) -> str:
     """Return the Snowball English stem of a folded term without its accents."""
-    found: str = _local.stem(term if term.isascii() else without_accents(term))
-    return found
+    basic = term if term.isascii() else without_accents(term)
+    return without_plural(basic, _local.stem(basic))
+
+
+def without_plural(term: str, stemmed: str) -> str:
+    """Return a stem without the s of an acronym in plural, which Snowball leaves: that of ``pdfs``, ``gpus``.
+
+    >>> without_plural("pdfs", "pdfs"), without_plural("dns", "dns")
+    ('pdf', 'dns')
+    """
+    is_acronym = stemmed == term and term.endswith("s") and _ACRONYMS.fullmatch(term)
+    return stemmed[:-1] if is_acronym else stemmed

@@ -14,7 +14,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import accumulate, chain, compress, count, islice
-from string import ascii_lowercase, ascii_uppercase, digits
+from string import digits
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +26,9 @@ from rye.index.analysis import (
     Token,
     analyze_chunk,
     is_short,
+    with_borders,
 )
-from rye.index.arrays import Bools, Ints, ends_of, ranges
+from rye.index.arrays import Ints, ends_of, ranges
 
 Bytes = npt.NDArray[np.uint8]
 Int32s = npt.NDArray[np.int32]
@@ -41,8 +42,7 @@ def _bytes(text: str) -> Bytes:
     return np.frombuffer(text.encode("ascii"), np.uint8)
 
 
-_CLASSES = (ascii_uppercase, ascii_lowercase, digits, "_/\n")
-_UPPER, _LOWER, _DIGIT, _MARK = (np.isin(np.arange(256), _bytes(each)) for each in _CLASSES)
+_DIGIT, _MARK = (np.isin(np.arange(256), _bytes(each)) for each in (digits, "_/\n"))
 """Shape ``(256,)`` each: whether a byte is of the class."""
 _UNDERSCORE, _NEWLINE = b"_\n"
 
@@ -61,33 +61,13 @@ def spelled(chunks: Sequence[str]) -> list[str]:
     """
     # all chunks in one text, a line each; those that are their own spelling leave an empty line
     plain = [chunk[:1].isalnum() and chunk[-1] not in SIGNS and is_short(chunk) for chunk in chunks]
-    text = _parted("\n".join([chunk if is_plain else "" for chunk, is_plain in zip(chunks, plain, strict=True)]))
-    text = text.lower().translate(ONE_JOINER)
+    lines = [chunk if is_plain else "" for chunk, is_plain in zip(chunks, plain, strict=True)]
+    text = with_borders("\n".join(lines)).lower().translate(ONE_JOINER)
     if any(marks in text for marks in _TOO_MANY):
         for pattern, instead in _ONE_EACH:
             text = pattern.sub(instead, text)
     spellings = zip(chunks, text.split("\n"), strict=True) if chunks else ()
     return [spelling or _BY_ITSELF + chunk for chunk, spelling in spellings]
-
-
-def _parted(text: str) -> str:
-    """Return ASCII text with ``_`` at the borders fooBar → foo_Bar, HTTPServer → HTTP_Server and oauth2 → oauth_2."""
-    units = _bytes(f"{text}\n")  # the newline is what follows the last character
-    before, here, after = units[:-2], units[1:-1], units[2:]
-    borders = _UPPER[here] & (_LOWER[before] | _DIGIT[before] | (_UPPER[before] & _LOWER[after]))
-    borders[1:] |= _numbered(units)
-    return np.insert(units[:-1], np.flatnonzero(borders) + 1, _UNDERSCORE).tobytes().decode("ascii")
-
-
-def _numbered(units: Bytes) -> Bools:
-    """Return of the third and each later byte but the last whether a number begins there that ends a piece."""
-    letter, digit = _UPPER[units] | _LOWER[units], _DIGIT[units]
-    begins = letter[:-3] & letter[1:-2] & digit[2:-1]
-    places = np.flatnonzero(begins)
-    others = np.flatnonzero(~digit)
-    ends = others[np.searchsorted(others, places + 2)] if len(places) else places
-    begins[places[letter[ends]]] = False
-    return begins
 
 
 def analyze_spelled(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, Ints]:

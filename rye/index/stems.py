@@ -14,7 +14,7 @@ import numpy.typing as npt
 import Stemmer
 
 from rye._process import check_cancelled
-from rye.index.analysis import stem, without_accents
+from rye.index.analysis import stem, without_accents, without_plural
 from rye.index.arrays import Array, Arrays, Bools, Ints, ends_of, fresh, ranges, smallest, unique
 from rye.index.terms import Strings
 
@@ -33,7 +33,7 @@ def stem_arrays(terms: Strings) -> Arrays:
     for block in terms.blocks():
         check_cancelled()
         basic = block if all(map(str.isascii, block)) else list(map(without_accents, block))
-        found = stemmer.stemWords(basic)
+        found = list(map(without_plural, basic, stemmer.stemWords(basic)))
         differs.append(np.fromiter(map(ne, block, found), bool, len(block)))
         stems.append("\n".join(found).encode("utf-8", "surrogatepass"))
         lines = stems[-1].split(b"\n")

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import partial
+from html import unescape
 from itertools import islice
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar, cast
@@ -20,6 +21,9 @@ from rye.items.values import cut_blank_head
 MAX_HEADINGS = 10_000
 """Most headings of one file that open a section; what follows the last of them belongs to it."""
 _MAX_IMPORTS = 10_000
+_MAX_HTML_TITLE = 10_000
+"""Bytes of a block of HTML in which a heading is looked for."""
+
 _MAX_EVENTS = 5_000
 """Events within which the first paragraph ends."""
 
@@ -29,6 +33,8 @@ _METADATA_BLOCK = {"Start": {"MetadataBlock": "YamlStyle"}}
 
 _XML_FENCES = frozenset({"", "html", "markup", "xml"})
 _DIRECTIVE = re.compile(rb"^[ \t]*+(<directive)(?=[\s>/])", re.MULTILINE)
+_HTML_TITLE = re.compile(rb"<h1\b[^<>]{0,1000}>(.{1,1000}?)</h1\s{0,9}>", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]{0,1000}>")
 _AT_PATH = re.compile(rb"@(?<![^\s(\[\"']@)([^\s@`]++)")
 _COMMAND = re.compile(rb"!(?<!\S!)`([^`\n]++)`")
 _COMMAND_LINE = re.compile(rb"\n([^\n]++)")
@@ -226,12 +232,16 @@ def _first_prose(text: str) -> str:
 
 
 def _title(text: str) -> str:
-    """Return the text of the first heading of level 1."""
+    """Return the text of the first heading of level 1, of Markdown or, as on pages with a logo, of HTML."""
     if text.startswith("# "):
         return _heading_text(text.partition("\n")[0])
     data = text.encode()
-    headings = _blocks(_flat(data)).headings
-    return next((_heading_text(str(data[start:end], "utf-8")) for level, start, end in headings if level == 1), "")
+    blocks = _blocks(_flat(data))
+    first = next(((start, end) for level, start, end in blocks.headings if level == 1), (len(data), len(data)))
+    for start, end in blocks.html:
+        if start < first[0] and (found := _HTML_TITLE.search(data, start, min(end, start + _MAX_HTML_TITLE))):
+            return " ".join(unescape(_TAG.sub(" ", str(found[1], "utf-8"))).split())
+    return _heading_text(str(data[slice(*first)], "utf-8"))
 
 
 def _sections(text: str, body_line: int) -> Iterator[Section]:

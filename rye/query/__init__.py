@@ -23,6 +23,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from rye.errors import QueryError
 from rye.query.ast import And, Parsed, Phrase, Word, children, fold, walk, with_children
 from rye.query.escaping import OPERATORS, is_field_name
 from rye.query.limits import MAX_CHARS, MAX_LEAVES
@@ -44,6 +45,9 @@ __all__ = [
     "without_question_marks",
 ]
 
+_STRAIGHT = dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f"), '"')
+"""Quotation marks as they are printed, which word processors and phones put in place of the straight ones."""
+
 _BARE_WORDS = re.compile(r" *[A-Za-z0-9]+(?: +[A-Za-z0-9]+)* *")
 _WORD = re.compile(r"\S+")
 _BARE_PHRASE = re.compile(r' *("( *[A-Za-z0-9][A-Za-z0-9 ]*)") *')
@@ -59,7 +63,12 @@ def parse(text: str, *, lenient: bool = False) -> Parsed:
     Raises:
         QueryError: The text is not a correct query; never when ``lenient``.
     """
-    return _parse_bare(text) or _parse(text, lenient)
+    if (straight := text if text.isascii() else text.translate(_STRAIGHT)) == text:
+        return _parse_bare(text) or _parse(text, lenient)
+    try:
+        return _parse(straight, lenient)._replace(text=text)
+    except QueryError as error:
+        raise error.but(text=text) from None
 
 
 def _parse_bare(text: str) -> Parsed | None:

@@ -247,7 +247,12 @@ def _long_chunks(shape: bytes) -> Iterator[int]:
 def _may_begin(text: str, at: int) -> bool:
     """Return whether a part may begin at a place of ASCII text: at a capital or number, or where no word goes on."""
     here, before = text[at], text[at - 1]
-    return here.isupper() or not (here.isalnum() and before.isalnum()) or (here.isdigit() and before.isalpha())
+    return (
+        here.isupper()
+        or not (here.isalnum() and before.isalnum())
+        or here.isdigit() != before.isdigit()
+        or before in "vV"
+    )
 
 
 def _strange(codes: npt.NDArray[np.uint32], places: Ints) -> Ints:

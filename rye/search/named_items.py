@@ -5,7 +5,7 @@ A whole query names an item, however it is punctuated, or refers to it; inside a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -27,15 +27,15 @@ LEAST_LETTERS = 4
 """Letters of a plain word that can name an item inside a sentence."""
 
 
-def named_by(reader: Reader, text: str) -> Ints:
-    """Return the live documents, ascending, whose id, name or ``type:id`` equals a text, whatever its case.
+def named_by(reader: Reader, text: str, keys: Sequence[str] = ("id", "name")) -> Ints:
+    """Return the live documents, ascending, of which one of some keys or ``type:id`` equals a text, whatever its case.
 
     Punctuation behind it counts where an item is so named, else it ends a sentence.
     """
     folded = fold_value(_unquoted_id(text))
     bare = folded.rstrip(_ENDS)
-    found = _equal(reader, folded)
-    return found if len(found) or bare == folded else _equal(reader, bare)
+    found = _equal(reader, folded, keys)
+    return found if len(found) or bare == folded else _equal(reader, bare, keys)
 
 
 def referred_to(reader: Reader, text: str) -> tuple[Ints, str]:
@@ -44,7 +44,8 @@ def referred_to(reader: Reader, text: str) -> tuple[Ints, str]:
     Returns:
         The live documents, ascending, and how the text was read; that is empty where it names them as it is.
     """
-    docs = named_by(reader, text)
+    titled = np.setdiff1d(named_by(reader, text, ("title",)), reader.withdrawn)  # these come last, but by id or name
+    docs = unique(named_by(reader, text), titled)
     if not len(docs):
         docs = unique(np.empty(0, np.int64), *(_equal(reader, fold_value(name)) for name in _as_names(text)))
     for spelling in spellings(text) if not len(docs) and ("/" in text or ":" in text) else ():
@@ -71,8 +72,8 @@ def _unquoted_id(text: str) -> str:
     return text
 
 
-def _equal(reader: Reader, folded: str) -> Ints:
-    found = [docs for key in ("id", "name") if folded and len(docs := reader.having(key, folded))]
+def _equal(reader: Reader, folded: str, keys: Sequence[str] = ("id", "name")) -> Ints:
+    found = [docs for key in keys if folded and len(docs := reader.having(key, folded))]
     kind, _, item_id = folded.partition(":")
     if item_id and kind in TYPE_NAMES:
         docs = reader.having("id", item_id)

@@ -38,6 +38,12 @@ STAGES = ("all", "text", "fuzzy", "substring", "any", "literal")
 AS_WRITTEN = ("all", "text")
 """The first stage: every word as it is written, in a query or in plain words."""
 
+_UMLAUT = {"ae": "ä", "oe": "ö", "ue": "ü"}
+_UMLAUTS = re.compile("[aou]e", re.IGNORECASE)
+
+_LEAST_SPLIT, _MAX_SPLIT = 3, 40
+"""Letters, at least, of each of two words that a word may be, and, at most, of that word."""
+
 SENTENCE = 4
 """More words than these are a sentence, which is not matched by parts of words: long items have all of them."""
 
@@ -162,7 +168,7 @@ class Plan(NamedTuple):
             targets = lacking or self.words
             # a number is no slip: another one means something else
             slips = [word for word in targets if not any(map(str.isdigit, word.text))]
-            words = [ast.Fuzzy(word.text, span=word.span) if word in slips else word for word in self.words]
+            words = [_with_slips(word, unknown) if word in slips else word for word in self.words]
             if slips:
                 yield Stage("fuzzy", _with_content(_and(words)), enough, wider=substring)
         if substring:
@@ -436,6 +442,20 @@ def _with_prefix(node: ast.Node, text: str) -> ast.Node | None:
             return ast.Or((node, ast.Wildcard(f"{escape(word)}*", span)), span)
         case _:
             return None
+
+
+def _with_slips(word: ast.Word, unknown: Callable[[str], bool]) -> ast.Node:
+    """Return a word with typos forgiven, or as items spell it: in two words, or with umlauts."""
+    others = list[ast.Node]()
+    text = word.text
+    if text.isascii() and text.isalpha() and len(text) <= _MAX_SPLIT and unknown(text):
+        for at in range(_LEAST_SPLIT, len(text) - _LEAST_SPLIT + 1):
+            if not (unknown(text[:at]) or unknown(text[at:])):
+                others.append(ast.Phrase(f"{text[:at]} {text[at:]}", span=word.span))
+        umlauts = _UMLAUTS.sub(lambda match: _UMLAUT[match[0].lower()], text)
+        others += [ast.Word(umlauts, word.span)] if umlauts != text and not unknown(umlauts) else []
+    fuzzy = ast.Fuzzy(text, span=word.span)
+    return ast.Or((fuzzy, *others), word.span) if others else fuzzy
 
 
 def _has_parts(text: str) -> bool:

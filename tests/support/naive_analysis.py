@@ -9,8 +9,8 @@ from functools import cache
 
 import Stemmer
 
-JOINERS = "_-./"
-"""Characters that hold a chunk together and split it into parts."""
+JOINERS = "_-./'"
+"""Characters that hold a chunk together and split it into parts; an apostrophe does so between letters."""
 
 SHARED_LETTERS = "〆ー〱〲〳〴〵〻〼々〇"
 """Letters that scripts without blanks share, whose names say nothing of a script."""
@@ -64,12 +64,19 @@ def visible(text: str) -> str:
 
 def nfkc(text: str) -> str:
     """Return what is seen of the text in normal form NFKC."""
-    return unicodedata.normalize("NFKC", visible(text))
+    return unicodedata.normalize("NFKC", visible(text.replace("’", "'")))
 
 
 def fold(text: str) -> str:
     """Return the form in which text is a term: NFKC, casefolded, NFKC again, cut."""
-    return nfkc(nfkc(text).casefold())[:LONGEST_TERM]
+    return nfkc("".join(filter(is_written, nfkc(text).casefold())))[:LONGEST_TERM]
+
+
+def is_written(character: str) -> bool:
+    """Tell whether a character is no vowel sign or point of Hebrew or Arabic, which are seldom written."""
+    name = unicodedata.name(character, "")
+    is_mark = unicodedata.category(character) == "Mn" and name.startswith(("HEBREW", "ARABIC"))
+    return not (is_mark and character < "\u0700") and name != "ARABIC TATWEEL"
 
 
 def is_word_character(character: str) -> bool:
@@ -112,12 +119,19 @@ def raw_chunks(text: str) -> Iterator[tuple[str, str]]:
             at += len(lone)
             continue
         start = at
-        while at < len(text) and not operator_at(text, at) and (is_word_character(text[at]) or text[at] in JOINERS):
+        while at < len(text) and not operator_at(text, at) and (is_word_character(text[at]) or joins(text, at)):
             at += 1
         if run := text[start:at].strip(JOINERS):
             begin = start + len(text[start:at]) - len(text[start:at].lstrip(JOINERS))
             yield run, sign_of(text, begin, begin + len(run), text[start:begin])
         at += at == start
+
+
+def joins(text: str, at: int) -> bool:
+    """Tell whether a joiner stands at a place."""
+    around = text[at - 1 : at] if at else "", text[at + 1 : at + 2]
+    between = (around[0].isalpha() or unicodedata.category(around[0] or " ")[0] == "M") and around[1].isalpha()
+    return text[at] in JOINERS and (text[at] != "'" or between)
 
 
 def sign_of(text: str, start: int, end: int, lead: str) -> str:
@@ -148,6 +162,12 @@ def split_at(text: str, separators: str) -> list[str]:
 
 def split_camel(piece: str) -> list[str]:
     """Split at camelCase borders and before a number at the end: ``fooBar``, ``HTTPServer`` and ``sha256`` have two."""
+    if piece.isascii():
+        digits = piece[: len(piece) - len(piece.lstrip("0123456789"))]
+        if digits and piece[len(digits) :].isalpha():
+            return [digits, *split_camel(piece[len(digits) :])]
+        if piece[0] in "vV" and piece[1:2].isdigit():
+            return [piece[0], *split_camel(piece[1:])]
     letters = piece.rstrip("0123456789")
     if letters != piece and letters[-2:].isascii() and letters[-2:].isalpha() and len(letters) > 1:
         return [*split_camel(letters), piece[len(letters) :]]
@@ -156,7 +176,8 @@ def split_camel(piece: str) -> list[str]:
         before = piece[number - 1] if number else ""
         after = piece[number + 1 : number + 2]
         after_small = before.islower() or before.isdigit()
-        last_of_capitals = before.isupper() and after.islower()
+        is_plural = after == "s" and not piece[number + 2 : number + 3].isalpha()
+        last_of_capitals = before.isupper() and after.islower() and not is_plural
         if character.isupper() and (after_small or last_of_capitals):
             parts.append("")
         parts[-1] += character
@@ -272,7 +293,13 @@ def plain(term: str) -> str:
 @cache
 def stem(term: str) -> str:
     """Return the Snowball English stem of a term without its accents."""
-    return str(_ENGLISH.stemWord(plain(term)))
+    basic = plain(term)
+    stemmed = str(_ENGLISH.stemWord(basic))
+    letters = basic.removesuffix("s")
+    if stemmed != basic or letters == basic or not letters.isalpha() or not letters.isascii() or letters.endswith("s"):
+        return stemmed
+    is_acronym = letters.endswith("u") or not any(letter in "aeiouy" for letter in letters)
+    return letters if is_acronym and len(letters) >= 3 else stemmed
 
 
 @cache

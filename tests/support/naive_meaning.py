@@ -89,8 +89,9 @@ def listed(hits: Sequence[NaiveHit]) -> list[NaiveHit]:
 
 
 def equals(doc: NaiveDoc, text: str) -> bool:
-    """Return whether a query is the id or name of an item."""
-    return fold(text.strip()) in {fold(doc.item.id), fold(doc.item.name)}
+    """Return whether a query is the id, name or title of an item."""
+    title = "" if withdrawn(doc) else fold(doc.item.title)
+    return fold(text.strip()) in {fold(doc.item.id), fold(doc.item.name), title or None}
 
 
 def semantic(

@@ -78,12 +78,25 @@ class Sentence:
         unknown = [word for word in self.words if not self.is_known(word.text)]
         slips = [word for word in unknown or self.words if not has_digit(word.text)]
         if slips and (unknown or not long):
-            fuzzy = [ast.Fuzzy(word.text) if word in slips else word for word in self.words]
+            fuzzy = [self.with_slips(word.text) if word in slips else word for word in self.words]
             yield "fuzzy", with_content(group(ast.And, fuzzy))
         if not long and not any(has_signs(word.text) for word in content):
             yield "substring", group(ast.And, [ast.Wildcard(f"*{escape(word.text)}*") for word in content])
         if len(self.words) > 1 or any(len(parts(word.text)) > 1 - has_signs(word.text) for word in self.words):
             yield "any", self.any()
+
+    def with_slips(self, text: str) -> ast.Node:
+        """Return a word with typos forgiven; one that no item has also as two that items have, or with umlauts."""
+        choices: list[ast.Node] = [ast.Fuzzy(text)]
+        if text.isascii() and text.isalpha() and len(text) <= 40 and not self.is_known(text):
+            pairs = [(text[:at], text[at:]) for at in range(3, len(text) - 2)]
+            choices += [ast.Phrase(f"{a} {b}") for a, b in pairs if self.is_known(a) and self.is_known(b)]
+            umlauts = text
+            for written, letter in {"ae": "ä", "oe": "ö", "ue": "ü"}.items():
+                for spelled in {written, written.upper(), written.title(), written[0] + written[1].upper()}:
+                    umlauts = umlauts.replace(spelled, letter)
+            choices += [ast.Word(umlauts)] if umlauts != text and self.is_known(umlauts) else []
+        return choices[0] if len(choices) == 1 else ast.Or(tuple(choices))
 
     def any(self) -> ast.Node:
         """Return any of the words, each as it is read and with what it counts for."""

@@ -224,12 +224,13 @@ def referred_to(corpus: Corpus, options: NaiveOptions) -> list[int]:
         choices += [("-".join(words), ""), ("_".join(words), "")]
     if options.relax:
         choices += list(readings(text))
-    for wanted, suffix in choices:
+    for at, (wanted, suffix) in enumerate(choices):
         found = [
             number
             for number, doc in enumerate(corpus.docs)
             if fold(wanted) in map(fold, (doc.item.id, doc.item.name, f"{doc.item.type}:{doc.item.id}"))
-            and doc.path.endswith(suffix)
+            or (at < 2 and wanted and fold(wanted) == fold(doc.item.title) and not withdrawn(doc))
+            if doc.path.endswith(suffix)
         ]
         if found:
             return found

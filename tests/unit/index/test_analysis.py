@@ -26,7 +26,7 @@ TEXTS = st.text(st.one_of(st.sampled_from(TRICKY), st.characters()), max_size=24
         ("file_system", "file@0 filesystem@0 system@1"),
         ("fileSystem", "file@0 filesystem@0 system@1"),
         ("HTTPServer", "http@0 httpserver@0 server@1"),
-        ("v2Beta", "v2@0 v2beta@0 beta@1"),
+        ("v2Beta", "v@0 v2beta@0 2@1 beta@2"),
         ("sha256", "sha@0 sha256@0 256@1"),
         ("OAuth2", "o@0 oauth2@0 oauth@0 auth@1 2@2"),
         ("h264", "h264@0"),

@@ -141,7 +141,7 @@ PARSERS = {
     "pyromark": {"rye/items/markdown.py"},
     "markdown_it": {"rye/web/markup.py"},
     "xml": {"rye/cli/render/machine.py"},  # writes XML
-    "html": set[str](),
+    "html": {"rye/items/markdown.py"},
     "plistlib": set[str](),
     "configparser": set[str](),
     "json.load": {
