@@ -19,7 +19,7 @@ from rye.search.order import Order, Top, ranked
 from rye.search.page import Hydrator, PageBuilder
 from rye.search.predicates import States
 from rye.search.relax import Dictionary
-from rye.search.score import Evaluation, Matchers
+from rye.search.score import Evaluation, KnownTerms
 
 _NOTHING: Ints = np.empty(0, np.int64)
 
@@ -33,7 +33,7 @@ class Backend:
         self.weights = weights_for(context.reader, context.overrides)
         self.has_withdrawn = bool(len(self.reader.withdrawn))
         self._manual = Docs(self.reader.size, numbers=self.reader.manual)
-        self._matchers: Matchers = {}
+        self._known: KnownTerms = {}
         self._evaluations: dict[int, Evaluation] = {}
 
     def metadata_keys(self) -> frozenset[str]:
@@ -49,7 +49,7 @@ class Backend:
         evaluation = self._evaluations.get(id(query))
         if evaluation is None:
             weights = weights or self.weights
-            evaluation = Evaluation(self.reader, query, weights, self.states, matchers=self._matchers)
+            evaluation = Evaluation(self.reader, query, weights, self.states, known=self._known)
             self._evaluations[id(query)] = evaluation
         return evaluation
 
@@ -115,9 +115,9 @@ class Backend:
 
     def _notes(self, evaluation: Evaluation) -> Iterator[str]:
         """Yield a warning for each word that stands for too many terms."""
-        for matcher in evaluation.matchers():
-            if matcher.cut():
-                yield f"{matcher.query.label()} stands for too many terms; the most frequent were kept"
+        for term in evaluation.terms():
+            if term.is_cut():
+                yield f"{term.query.label()} stands for too many terms; the most frequent were kept"
 
     def unknown_references(self, queries: Sequence[Bound]) -> list[str]:
         """Return a warning if queries ask for references of items that are not known."""

@@ -15,8 +15,8 @@ from rye.search.bind import bind
 from rye.search.engine import Search
 from rye.search.facets import Values
 from rye.search.fields import RELATION_FIELDS, STATES, TEXT_FIELDS, canonical
-from rye.search.match import Matcher
 from rye.search.positions import Effort
+from rye.search.term import Term
 
 _FIELD_NAMES = tuple(TEXT_FIELDS)
 _LISTED = 5
@@ -114,21 +114,19 @@ class ClauseExplainer:
         return Clause(text, kind, self._matches(part), note=self.values(part))
 
     def _of_term(self, text: str, part: bound.TermQuery) -> Clause:
-        matcher = self._evaluation.matcher(part)
+        term = self._evaluation.term(part)
         if not self._matches(part):
-            return Clause(text, "text", matched=False, note=self._why_no_match(matcher))
-        fields = set(matcher.slots_of(np.asarray([self.doc])).fields.tolist())
+            return Clause(text, "text", matched=False, note=self._why_no_match(term))
+        fields = set(term.slots_of(np.asarray([self.doc])).fields.tolist())
         words = {
-            _FIELD_NAMES[number]: terms
-            for number, terms in sorted(matcher.words_in(self.doc).items())
-            if number in fields
+            _FIELD_NAMES[number]: terms for number, terms in sorted(term.words_in(self.doc).items()) if number in fields
         }
         return Clause(text, "text", matched=True, words=words)
 
-    def _why_no_match(self, matcher: Matcher) -> str:
-        query = matcher.query
+    def _why_no_match(self, term: Term) -> str:
+        query = term.query
         joined = query.pattern.joined if isinstance(query.pattern, bound.Phrase) else None
-        missing = [pattern.text for pattern, fields in matcher.terms_in(self.doc).items() if not fields]
+        missing = [pattern.text for pattern, fields in term.terms_in(self.doc).items() if not fields]
         # The joined form of a compound is another way to match it, so it is not missing.
         missing = [text for text in missing if joined is None or text != joined.text]
         if not missing:
@@ -136,10 +134,10 @@ class ClauseExplainer:
         note = f"it does not have {', '.join(map(repr, missing[:_LISTED]))}"
         if not query.fields.all():
             everywhere = replace(query, fields=np.ones(len(_FIELD_NAMES), bool))
-            elsewhere = Matcher(self.search.reader, everywhere, Effort(), excluded=matcher.excluded).words_in(self.doc)
+            elsewhere = Term(self.search.reader, everywhere, Effort(), excluded=term.excluded).words_in(self.doc)
             names = ", ".join(_FIELD_NAMES[number] for number in sorted(elsewhere))
             note += f" in {query.name or 'the fields of this level'}" + (f", but in {names}" if names else "")
-        if matcher.cut():
+        if term.is_cut():
             note += "; it stands for too many words, of which the most frequent were looked up"
         return note if self.search.backend.match(query) else f"{note}; no searched item matches"
 

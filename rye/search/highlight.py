@@ -14,9 +14,9 @@ from rye.index.schema import TEXT_FIELDS
 from rye.items.model import Item, Symbol
 from rye.search.bound import Phrase
 from rye.search.marks import Range, Ranges, Sought, mark_all
-from rye.search.match import Matcher
 from rye.search.passage import preview, section_span
 from rye.search.positions import Spans
+from rye.search.term import Term
 
 _SINGLE = frozenset(map(TEXT_FIELDS.index, ("title", "name", "description", "category", "id")))
 """Numbers of the fields that have one value, an attribute of the item."""
@@ -48,16 +48,16 @@ class Matched(NamedTuple):
 class Matches:
     """The matches of the positive term queries of a query in the documents of a page."""
 
-    def __init__(self, matchers: Sequence[Matcher], docs: Iterable[int]) -> None:
-        self._matchers = list(dict.fromkeys(matchers))  # equal ones are evaluated once
-        patterns = [matcher.query.pattern for matcher in self._matchers]
+    def __init__(self, terms: Sequence[Term], docs: Iterable[int]) -> None:
+        self._terms = list(dict.fromkeys(terms))  # equal ones are evaluated once
+        patterns = [term.query.pattern for term in self._terms]
         self._placed = {at for at, one in enumerate(patterns) if not (isinstance(one, Phrase) and one.single)}
         self._docs = np.asarray(sorted(docs), np.int64)
         self._words: dict[tuple[int, ...], Sought] = {}
         self._spans: dict[int, dict[int, Spans]] = {}
         self._fields: dict[int, dict[int, tuple[int, ...]]] = {doc: {} for doc in self._docs.tolist()}
-        for number, matcher in enumerate(self._matchers):
-            for doc, field in matcher.fields_of(self._docs):
+        for number, term in enumerate(self._terms):
+            for doc, field in term.fields_of(self._docs):
                 fields = self._fields[doc]
                 fields[field] = (*fields.get(field, ()), number)
 
@@ -68,7 +68,7 @@ class Matches:
         placed = self._placed.intersection(chain(*fields.values())) if positions_hold and self._placed else ()
         for number in placed:
             if number not in self._spans:
-                self._spans[number] = self._matchers[number].spans(self._docs)
+                self._spans[number] = self._terms[number].spans(self._docs)
         for field, sought in wanted.items():
             spans = [self._spans[number][doc].get(field, _NO_SPANS) for number in placed if number in fields[field]]
             if spans:
@@ -78,7 +78,7 @@ class Matches:
     def _sought(self, numbers: tuple[int, ...]) -> Sought:
         """Return the terms of those of some term queries that are plain words; one object for the same queries."""
         if numbers not in self._words:
-            terms = (self._matchers[number].words() for number in numbers if number not in self._placed)
+            terms = (self._terms[number].words for number in numbers if number not in self._placed)
             self._words[numbers] = Sought(frozenset().union(*terms))
         return self._words[numbers]
 

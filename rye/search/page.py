@@ -17,12 +17,12 @@ from rye.index.schema import TYPE_NAMES
 from rye.index.verdict_cache import VERDICT_NUMBER
 from rye.items.model import ItemType
 from rye.search.highlight import Matched, Matches, Shown, matched
-from rye.search.match import Matcher
 from rye.search.predicates import States
 from rye.search.rerank import text_of
 from rye.search.results import SearchResult
 from rye.search.score import Evaluation
 from rye.search.semantic import HitScores
+from rye.search.term import Term
 from rye.spaces.model import Root
 from rye.spaces.read import FolderReader, Read, read_file
 from rye.spaces.shadowing import cut_short
@@ -213,7 +213,7 @@ class PageBuilder(NamedTuple):
         warnings, hiding, states = list[str](), list[str](), self.hydrator.states
         hydrated = self.hydrator.hydrate([hit.doc for hit in hits], warnings)
         read = [(hit, one) for hit, one in zip(hits, hydrated, strict=True) if one is not None]
-        matches = Matches(self._matchers(few=any(hit.semantic for hit in hits)), [hit.doc for hit in hits])
+        matches = Matches(self._terms(few=any(hit.semantic for hit in hits)), [hit.doc for hit in hits])
         sections = [hit.semantic.section if hit.semantic and one.same_bytes else None for hit, one in read]
         several = zip(read, sections, strict=True)
         shown = [Shown(one.read.item, hit.doc, one.same_bytes, section) for (hit, one), section in several]
@@ -272,8 +272,8 @@ class PageBuilder(NamedTuple):
             hybrid=near.hybrid_match(item) if near else None,
         )
 
-    def _matchers(self, *, few: bool) -> list[Matcher]:
+    def _terms(self, *, few: bool) -> list[Term]:
         """Return the term queries to mark; of the words of a description those that are not everywhere, if any are."""
         found, count = self.evaluation.scored(), self.evaluation.count
-        rare = [row.matcher for row in found if row.df * _EVERYWHERE < count] if few else []
-        return rare or [row.matcher for row in found]
+        rare = [row.term for row in found if row.df * _EVERYWHERE < count] if few else []
+        return rare or [row.term for row in found]

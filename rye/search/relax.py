@@ -23,8 +23,8 @@ from rye.search.bind import words_of
 from rye.search.bound import TermQuery
 from rye.search.expand import How, Pattern, document_frequencies, expand
 from rye.search.fields import TEXT_FIELDS
-from rye.search.match import Matcher
 from rye.search.positions import Effort
+from rye.search.term import Term
 
 FULL_LENGTH = 6
 """A word of this many letters counts in full, a shorter one by its share; one typo is corrected per this many."""
@@ -137,8 +137,8 @@ class Dictionary:
         run = words_of(text)
         if run is None:
             return False
-        term = TermQuery(run, self._fields, 1.0, "", ast.Word(text))
-        return bool(Matcher(self._reader, term, self._effort).docs())
+        query = TermQuery(run, self._fields, 1.0, "", ast.Word(text))
+        return bool(Term(self._reader, query, self._effort).docs)
 
     def knows(self, text: str) -> bool:
         """Return whether items have every part of a word, itself or inflected, wherever; or its joined form."""

@@ -248,9 +248,9 @@ class SectionSearch:
         docs = np.asarray([candidate.doc for candidate in candidates], np.int64)
         terms = []
         for row in evaluation.scored():
-            slots = row.matcher.slots_of(docs)
+            slots = row.term.slots_of(docs)
             in_name = set(slots.docs[np.isin(slots.fields, _NAME_FIELDS)].tolist())
-            terms.append((row.weight, Matches([row.matcher], docs.tolist()), in_name))
+            terms.append((row.weight, Matches([row.term], docs.tolist()), in_name))
         matched = evaluation.docs().mask if not self.request.search.relax else None
         for candidate in candidates:
             found = [(weight, _places(candidate, those), candidate.doc in in_name) for weight, those, in_name in terms]
@@ -341,7 +341,7 @@ class SectionSearch:
             anchor=section.anchor,
             score=found.score,
             chunk_ids=found.numbers,
-            snippet=_snippet(best, Matches([row.matcher for row in self._found.evaluation.scored()], [doc])),
+            snippet=_snippet(best, Matches([row.term for row in self._found.evaluation.scored()], [doc])),
             text=section.text,
             truncated=False,
             original_chars=len(section.text),

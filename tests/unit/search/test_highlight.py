@@ -37,7 +37,7 @@ BETWEEN = st.sampled_from([" ", "\u00a0", "，", " … ", " 😀 ", " — ", "\n
 def show(folder: Path, one: Item, asked: str, *, same_bytes: bool = True) -> Matched:
     """Search one item and return what matched in it."""
     found = evaluation(reader(folder, [one]), asked)
-    matches = Matches([row.matcher for row in found.scored()], [0])
+    matches = Matches([row.term for row in found.scored()], [0])
     return next(matched([Shown(one, 0, same_bytes)], matches))
 
 

@@ -79,7 +79,7 @@ def test_attack_by_long_bodies_takes_memory_for_some_of_them_at_a_time(repetitiv
             found = evaluation(repetitive, asked, effort)
             docs = found.docs().numbers
             scores = found.scores(docs).tolist()
-            places = found.matchers()[0].spans(docs)
+            places = found.terms()[0].spans(docs)
             shown = [sum(map(len, places[doc].values())) for doc in (0, 11)]
             return tracemalloc.get_traced_memory()[1], scores, shown
         finally:
@@ -95,6 +95,6 @@ def test_attack_by_highlights_of_one_phrase_marks_the_first_of_them(tmp_path: Pa
     """A body that is a phrase over and over has the first places marked."""
     over = reader(tmp_path, [item("z", body="a b " * (MOST_SPANS + 5))])
     found = evaluation(over, '"a b"')
-    (places,) = found.matchers()[0].spans(found.docs().numbers)[0].values()
+    (places,) = found.terms()[0].spans(found.docs().numbers)[0].values()
     assert len(places) == MOST_SPANS
     assert places[:2].tolist() == [[0, 1], [2, 3]]

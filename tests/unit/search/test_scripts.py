@@ -114,6 +114,6 @@ def test_a_word_is_found(over: Reader, asked: str, found: str) -> None:
 def test_what_matched_is_marked(over: Reader, asked: str, found: str, marked: set[str]) -> None:
     """Exactly the word, not the run of letters it stands in, unless normalization changes that."""
     number = next(number for number, one in enumerate(ITEMS) if one.id == found)
-    matches = Matches(evaluation(over, asked).matchers(), [number])
+    matches = Matches(evaluation(over, asked).terms(), [number])
     seen = next(matched([Shown(ITEMS[number], number, same_bytes=True)], matches))
     assert {seen.preview[start:end] for start, end in seen.highlights["preview"]} == marked
