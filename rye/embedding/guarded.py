@@ -40,11 +40,26 @@ def _bad(embedder: object, why: str = "") -> ArgumentError:
     return ArgumentError("bad-embedder", message, hint=hint)
 
 
+def _size(embedder: object, name: str, least: int) -> int | None:
+    """Return a size that an embedder may state."""
+    size = getattr(embedder, name, None)
+    if size is not None and (isinstance(size, bool) or not isinstance(size, Integral) or int(size) < least):
+        message = f"{name} is {size!r}, not a whole number from {least} on"
+        raise ValueError(message)
+    return None if size is None else int(size)
+
+
 class GuardedEmbedder:
     """Wraps an embedder that a caller made, and checks every answer of it.
 
     Args:
-        embedder: Has what :class:`rye.embedding.protocol.Embedder` describes, and maybe ``embed_query``.
+        embedder: Has what :class:`rye.embedding.protocol.Embedder` describes, with or without what it may also have.
+
+    Attributes:
+        model: Its name.
+        threshold: Cosine from which on a text matches.
+        batch, chunk_chars, overlap_chars: The sizes that it states; None for one that it does not.
+        is_token: Whether a word is a token of its model; None where it does not say.
 
     Raises:
         ArgumentError: ``bad-embedder``: it lacks an attribute, or one is not what it should be.
@@ -56,12 +71,20 @@ class GuardedEmbedder:
             model: object = embedder.model
             self.model, self.threshold = str(model), float(embedder.threshold)
             self._embed_query: Any = getattr(embedder, "embed_query", None)
+            self._is_token: Any = getattr(embedder, "is_token", None)
+            self.batch, self.chunk_chars = _size(embedder, "batch", 1), _size(embedder, "chunk_chars", 1)
+            self.overlap_chars = _size(embedder, "overlap_chars", 0)
             is_named = model == self.model and self.model.strip() and self.model.isprintable()
             is_embedder = is_named and 0 <= self.threshold <= 1 and callable(embedder.embed)
         except Exception as error:
             raise _bad(embedder, f": {_raised(error)}") from error
         if not is_embedder:
             raise _bad(embedder)
+
+    @property
+    def is_token(self) -> Callable[[str], bool] | None:
+        """What says whether a word is a token of the model."""
+        return self._is_token and (lambda word: bool(self._answer(lambda: self._is_token(word))))
 
     @property
     def dimensions(self) -> int:

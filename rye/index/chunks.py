@@ -55,7 +55,8 @@ class Chunk(NamedTuple):
 
 def chunk_size(embedder: Embedder) -> tuple[int, int]:
     """Return the size of the chunks that an embedder wants, and the overlap of two of them."""
-    return getattr(embedder, "chunk_chars", CHUNK_CHARS), getattr(embedder, "overlap_chars", OVERLAP_CHARS)
+    chars, overlap = getattr(embedder, "chunk_chars", None), getattr(embedder, "overlap_chars", None)
+    return chars or CHUNK_CHARS, OVERLAP_CHARS if overlap is None else overlap
 
 
 def chunks_of(item: Item, chars: int = CHUNK_CHARS, overlap: int = OVERLAP_CHARS) -> tuple[Chunk, ...]:

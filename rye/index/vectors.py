@@ -429,7 +429,7 @@ class SpaceVectors:
         if not len(docs) or len(docs) > effort.most or not effort.until:
             return
         texts = self._texts(vectors, docs)
-        size = max(getattr(self._embedder, "batch", TEXTS_PER_REQUEST) - 1, 1)  # beside the probe
+        size = max((getattr(self._embedder, "batch", None) or TEXTS_PER_REQUEST) - 1, 1)  # beside the probe
         made: list[VectorTable] = []
         complete: list[int] = []  # keys of the items of which all texts were embedded
         saved = time.monotonic()

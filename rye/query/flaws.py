@@ -151,6 +151,12 @@ FLAWS = {
         "version:(>=2.0)",
         ("a field and a colon",),
     ),
+    "space-after-colon": Flaw(
+        "there is white space between {previous} and its condition",
+        "write the condition directly after the colon; to search for the text itself, quote it",
+        "it was read as {reading}",
+        "created: >2026-01",
+    ),
     "bad-comparison": Flaw(
         "in {token}, {why}",
         "write >=, <=, > or < directly before the value; write name:value for that value, -name:value for all others",

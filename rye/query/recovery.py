@@ -110,6 +110,7 @@ _OPENERS = ("START", "LPAR", *_JOINING, *_PREFIXES)
 _FOREIGN_OPERATORS = {"&&": "AND", "||": "OR"}
 _NUMBER = {"whole number": re.compile(r"[0-9]+"), "number": re.compile(r"[0-9]+(?:\.[0-9]+)?")}
 _LIKE_A_NUMBER = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
+_NAME = re.compile(r"[^\W\d][\w-]*(?:\.[\w-]+)*:")
 _START = Token("START", "", start_pos=0, end_pos=0)
 _token = Token.new_borrow_pos
 
@@ -310,7 +311,12 @@ class _Repair:
 
     def _condition(self, token: Token) -> None:
         """Take a comparison or range; without a field it is for the field of its group, else it is words."""
-        if self._last.type != "FIELD":
+        if self._ends_in_name():
+            name = self.tokens.pop()
+            self._leaves -= 1
+            self._fault("space-after-colon", name, token, previous=str(name), reading=f"{name}{token}")
+            self._leaf(_token("FIELD", name, name))
+        elif self._last.type != "FIELD":
             around = self._groups[-1].field if self._groups else ""
             self._fault("missing-field", token, reading=f"for {around}" if around else "as words")
             if not around:
@@ -328,6 +334,11 @@ class _Repair:
         start, end = span(field, token)
         for part in parser().lex(repaired.text):
             self._HANDLERS[part.type](self, Token(part.type, str(part), start_pos=start, end_pos=end))
+
+    def _ends_in_name(self) -> bool:
+        """Return whether the last word is the name of a field with its colon, as in ``created: >2026-01``."""
+        is_value = len(self.tokens) > 1 and self.tokens[-2].type == "FIELD"
+        return self._last.type == "WORD" and not is_value and bool(_NAME.fullmatch(self._last))
 
     # Marks behind a word, phrase or group
 

@@ -31,6 +31,9 @@ _SPACES = tuple(name for name in parameters_of(SearchOptions)["space"].choices i
 _VALUES = {"type": tuple(TYPE_NAMES), "space": _SPACES}
 """Keyword fields of which all values are known."""
 
+_QUOTED_OPERATOR = re.compile(r"\w(?:~\d?|\*)(?!\S)")
+"""A wildcard or mark behind a word; in a phrase it is text."""
+
 _COMPARED = re.compile("[<>]")
 _SCOPE = re.compile(rf"(?:rye\.search\.)?(?P<type>{'|'.join(TYPE_NAMES)})\.(?P<path>[\w.-]+\.\*)")
 
@@ -58,6 +61,7 @@ class Notes:
     def __iter__(self) -> Iterator[str]:
         """Yield each warning as a sentence."""
         yield from self._values()
+        yield from self._quoted_operators()
         if found := _SCOPE.fullmatch(self.request.query.strip()):
             path = found["path"].replace(".", "/")
             yield f"a scope is no query: give it as the scope, or search for {found['type']}:{path}"
@@ -86,6 +90,13 @@ class Notes:
             meant = f"did you mean {name}:{near[0]}? " if near else ""
             meant = f"did you mean format:{folded}? " if name == "type" and folded in FORMATS else meant
             yield f"no item has the {name} {text!r}: {meant}valid are {', '.join(valid)}"
+
+    def _quoted_operators(self) -> Iterator[str]:
+        """Yield a warning for each phrase that holds what would be an operator outside it."""
+        for node in walk(self.plan.main):
+            if isinstance(node, ast.Phrase) and (found := _QUOTED_OPERATOR.search(node.text)):
+                sign = found[0][1]
+                yield f"{sign} in {node} is text: inside quotes are no operators; NEAR/3 joins words with them"
 
     def _filters(self) -> Iterator[str]:
         """Yield which filters and fields let nothing through, each by itself or else all together."""

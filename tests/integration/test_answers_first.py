@@ -119,6 +119,23 @@ def test_a_query_that_finds_nothing_as_written_is_searched_by_its_words(team: Re
     assert found.total <= 10
 
 
+@pytest.mark.parametrize(
+    ("query", "sign"),
+    [
+        ('"deplyo~ services"', "~"),
+        ('"serv* deploy"~3', "*"),
+        ('title:"deploy~1"', "~"),
+        ('"main(*args)"', ""),
+        ('"~/.ssh and *.py"', ""),
+        ('"**bold** words"', ""),
+    ],
+)
+def test_operators_inside_quotes_are_text_and_a_warning_says_so(team: Registry, query: str, sign: str) -> None:
+    """A wildcard or ~ behind a word is one; signs that stand elsewhere, as in code, are what was meant."""
+    told = [text for text in team.search(query).warnings if "inside quotes" in text]
+    assert [text[0] for text in told] == [sign][: bool(sign)]
+
+
 # Surfaces
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from rye.embedding.guarded import GuardedEmbedder
 from rye.errors import ArgumentError, UnavailableError
+from rye.index.chunks import CHUNK_CHARS, OVERLAP_CHARS, chunk_size
 from tests.support.embedders import Hashed
 
 Spoil = Callable[[Any], Any]
@@ -82,12 +83,35 @@ def test_right_answers_pass(form: Spoil) -> None:
     assert np.allclose(GuardedEmbedder(Asymmetric(form)).embed_query("one"), Hashed().embed(["query one"])[0])
 
 
+def test_what_an_embedder_may_have_beside_is_used() -> None:
+    """The sizes that it states and the tokens that it knows; an error of its own is one of rye's."""
+
+    class Sized(Hashed):
+        batch, chunk_chars, overlap_chars = 8, 500, 0
+
+        def is_token(self, word: str) -> bool:
+            """Know one word."""
+            return bool(word == "deploy" or (word == "crash" and crash(word)))
+
+    guarded = GuardedEmbedder(Sized())
+    assert (guarded.batch, *chunk_size(guarded)) == (8, 500, 0)
+    assert guarded.is_token
+    assert [guarded.is_token(word) for word in ("deploy", "deplyo")] == [True, False]
+    with pytest.raises(UnavailableError, match="raised RuntimeError: CUDA"):
+        guarded.is_token("crash")
+    plain = GuardedEmbedder(Hashed())
+    assert (plain.batch, plain.is_token, *chunk_size(plain)) == (None, None, CHUNK_CHARS, OVERLAP_CHARS)
+
+
 @pytest.mark.parametrize(
     ("name", "values"),
     [
         ("threshold", ["x", None, float("nan"), float("inf"), 2, -0.1, [0.1]]),
         ("model", [5, "", "  ", None, b"m", "a\nb", "\ud800"]),
         ("embed", [None, 7]),
+        ("batch", [0, 1.5, "64", True]),
+        ("chunk_chars", [0, -1, "all"]),
+        ("overlap_chars", [-1, 0.5]),
     ],
 )
 def test_attack_an_attribute_that_is_not_what_it_should_be(name: str, values: list[Any]) -> None:
@@ -99,7 +123,7 @@ def test_attack_an_attribute_that_is_not_what_it_should_be(name: str, values: li
             GuardedEmbedder(embedder)
         assert caught.value.code == "bad-embedder"
         assert caught.value.message.startswith("embedder, of type Hashed, is not what")
-        assert name in caught.value.hint
+        assert name in f"{caught.value.message} {caught.value.hint}"
 
 
 def test_attack_an_attribute_that_raises() -> None:
