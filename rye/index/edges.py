@@ -13,13 +13,15 @@ lookup.how     L        bits of :class:`rye.index.references.Lookup`
 lookup.key     L        its key
 key.id         N        key of the id of every document, with its type
 key.name       N        the same of its name
-edge.left_out  1        how many references there was no room for
+left_out.doc   D        documents with references that there was no room for, ascending
+left_out.count D        how many of each
 ============== =======  ====================================================================================
 """
 
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -53,7 +55,7 @@ class EdgeColumns:
         self.targets, self.texts, self.ends = array_of("edge.target"), strings_of("target"), array_of("target.lookups")
         self.hows, self.keys = array_of("lookup.how"), array_of("lookup.key")
         self.id_keys, self.name_keys = array_of("key.id"), array_of("key.name")
-        self.left_out = int(array_of("edge.left_out")[0])
+        self.left_out = array_of("left_out.doc"), array_of("left_out.count")
 
 
 class EdgeWriter:
@@ -61,7 +63,7 @@ class EdgeWriter:
 
     def __init__(self) -> None:
         self._targets: dict[_Target, int] = {}
-        self._left_out = 0
+        self._left_out: Counter[int] = Counter()
         self._added = tuple(array(kind) for kind in "qBqq")
         self._taken: list[tuple[Ints, ...]] = []
         self._ids: list[Keys] = []
@@ -74,7 +76,7 @@ class EdgeWriter:
             hows, keys = bytes(each.how for each in found), array("Q", (each.key for each in found)).tobytes()
             number = _number(self._targets, (text, hows, keys))
             if number < 0 or len(docs) >= MAX_SPACE_REFERENCES:
-                self._left_out += 1
+                self._left_out[doc] += 1
                 continue
             docs.append(doc)
             kinds.append(KIND_NUMBER[kind] + (0 if sure else UNSURE))
@@ -88,6 +90,10 @@ class EdgeWriter:
 
     def take(self, edges: EdgeColumns, renumber: Ints) -> None:
         """Add the edges of a segment; its documents get these numbers, and those with -1 are left out."""
+        less, counts = edges.left_out
+        left_out = Counter(dict(zip(renumber[less.astype(np.int64)].tolist(), counts.tolist(), strict=True)))
+        del left_out[-1]
+        self._left_out += left_out
         docs = renumber[edges.docs.astype(np.int64)]  # per edge: the new number of its document
         kept = docs >= 0
         used, which = np.unique(edges.targets[kept].astype(np.int64), return_inverse=True)
@@ -99,18 +105,18 @@ class EdgeWriter:
         self._taken.append((docs[kept], edges.kinds[kept], edges.lines[kept], numbers[which]))
         self._ids.append(edges.id_keys[renumber >= 0])
         self._names.append(edges.name_keys[renumber >= 0])
-        self._left_out += edges.left_out
 
     def arrays(self) -> Arrays:
         """Return the arrays; nothing is kept."""
         parts = [*self._taken, tuple(np.asarray(column, np.int64) for column in self._added)]
         rows = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        room = np.flatnonzero(rows[-1] >= 0)[:MAX_SPACE_REFERENCES]  # edges whose target has a number
-        left_out = self._left_out + len(rows[-1]) - len(room)
+        has_room = rows[-1] >= 0  # the target has a number
+        has_room[np.flatnonzero(has_room)[MAX_SPACE_REFERENCES:]] = False
+        left_out = sorted((self._left_out + Counter(rows[0][~has_room].tolist())).items())
         ids, names = (np.concatenate([np.empty(0, np.uint64), *keys]) for keys in (self._ids, self._names))
         keys = {"key.id": ids, "key.name": names}
         targets, self._targets, self._taken = list(self._targets), {}, []
-        return _pack_edges(targets, [row[room] for row in rows], left_out) | keys
+        return _pack_edges(targets, [row[has_room] for row in rows]) | _pack_left_out(left_out) | keys
 
 
 def _number(numbers: dict[_Target, int], target: _Target) -> int:
@@ -120,7 +126,12 @@ def _number(numbers: dict[_Target, int], target: _Target) -> int:
     return numbers.get(target, -1)
 
 
-def _pack_edges(targets: list[_Target], rows: Sequence[Ints], left_out: int) -> Arrays:
+def _pack_left_out(left_out: Sequence[tuple[int, int]]) -> Arrays:
+    docs, counts = np.asarray(left_out, np.int64).reshape(-1, 2).T
+    return {"left_out.doc": smallest(docs), "left_out.count": smallest(counts)}
+
+
+def _pack_edges(targets: list[_Target], rows: Sequence[Ints]) -> Arrays:
     """Return the arrays of edges: their documents, kinds, lines, and places of their targets in ``targets``.
 
     The targets, of which there are many, are taken out of their list, so that none is kept longer than needed.
@@ -144,5 +155,4 @@ def _pack_edges(targets: list[_Target], rows: Sequence[Ints], left_out: int) -> 
         "edge.target": smallest(rank[numbers]),
         **pack_strings("target", texts),
         **lookups,
-        "edge.left_out": np.asarray([left_out], np.int64),
     }

@@ -134,7 +134,8 @@ class Graph:
     @property
     def unknown(self) -> str:
         """A sentence on the references that were not kept; empty if all were."""
-        count = sum(part.segment.edges.left_out for part in self._parts)
+        left_out = ((part.live, *part.segment.edges.left_out) for part in self._parts)
+        count = sum(int(counts[live[docs]].sum()) for live, docs, counts in left_out)
         return f"{count:,} references are left out: there are too many in one space" if count else ""
 
     def mask(self, name: str) -> Bools:

@@ -232,6 +232,10 @@ def test_what_a_hostile_space_refers_to_is_bounded_and_counted(
     first, *others = left_out(registry)
     assert others == [first] * 2
     assert first >= 40
+    for number in range(1, 10):
+        sim.delete("project", f"knowledge/many/{number}.md")
+    registry.refresh()
+    assert left_out(registry)[0] <= first - 36  # what is gone is not counted any more
 
 
 def test_paths_in_a_skill_count_from_its_files_and_its_folder(tmp_path: Path) -> None:
