@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeGuard
 
@@ -226,20 +226,15 @@ def is_relation(node: Bound) -> TypeGuard[Relation]:
 
 def without(root: ast.Node, bad: ast.Node) -> str:
     """Return the canonical text of a query without one of its nodes; ``*`` when nothing is left."""
-    return str(_pruned(root, bad) or ast.Everything()) or "*"
 
-
-def _pruned(node: ast.Node, bad: ast.Node) -> ast.Node | None:
-    if node is bad:
-        return None
-    match node:
-        case ast.And(operands=operands) | ast.Or(operands=operands):
-            kept = (one for one in (_pruned(operand, bad) for operand in operands) if one is not None)
+    def visit(node: ast.Node, below: Sequence[ast.Node | None]) -> ast.Node | None:
+        kept = [one for one in below if one is not None]
+        if node is bad or (below and not kept):
+            return None
+        if isinstance(node, ast.And | ast.Or):
             # without the bad operand, an AND may stand directly in an AND, or an OR in an OR: the two become one
             left = tuple(part for one in kept for part in (one.operands if type(one) is type(node) else (one,)))
-            return replace(node, operands=left) if len(left) > 1 else left[0] if left else None
-        case ast.Not(operand=operand) | ast.Boost(operand=operand) | ast.Field(operand=operand):
-            inner = _pruned(operand, bad)
-            return None if inner is None else replace(node, operand=inner)
-        case _:
-            return node
+            return replace(node, operands=left) if len(left) > 1 else left[0]
+        return node if len(kept) < len(below) else ast.with_children(node, kept)
+
+    return str(ast.fold(root, visit) or ast.Everything()) or "*"

@@ -497,17 +497,17 @@ def in_field(error: QueryError, name: str) -> QueryError:
 
 def fuzzed(node: ast.Node, distance: int | None) -> ast.Node:
     """Make every plain word fuzzy, except on fields that are compared as a whole."""
-    match node:
-        case ast.Word(text=text, span=span):
-            return ast.Fuzzy(text, distance, span)
-        case ast.And(operands=operands) | ast.Or(operands=operands) | ast.Near(operands=operands):
-            return replace(node, operands=tuple(fuzzed(operand, distance) for operand in operands))
-        case ast.Field(name=name, operand=operand):
-            return replace(node, operand=_fuzz_field(name, operand, distance))
-        case ast.Not(operand=operand) | ast.Boost(operand=operand):
-            return replace(node, operand=fuzzed(operand, distance))
-        case _:
-            return node
+
+    def visit(each: ast.Node, below: Sequence[ast.Node]) -> ast.Node:
+        match each:
+            case ast.Word(text=text, span=span):
+                return ast.Fuzzy(text, distance, span)
+            case ast.Field(name=name) if canonical(name) not in TEXT_FIELDS:
+                return each
+            case _:
+                return query.with_children(each, below)
+
+    return ast.fold(node, visit)
 
 
 def _fuzz_field(name: str, node: ast.Node, distance: int | None) -> ast.Node:
