@@ -80,12 +80,12 @@ def show_item(item: str, **options: Any) -> int:
 def help_command(topic: tuple[str, ...]) -> int:
     """Show the page TOPIC of rye's documentation, or the help of a command; without TOPIC, what each page is about.
 
-    The pages are the knowledge items that come with rye. On a terminal they are shown as `rye show` shows an item.
+    The pages are the knowledge items that come with rye: `rye show knowledge:rye/TOPIC` also shows who signed one.
 
     Exit status: 0 shown, 1 there is no such page, 2 error.
     """
     from rye.cli.programs import show_paged
-    from rye.cli.render.items import render_help, render_item
+    from rye.cli.render.items import render_help, render_page
     from rye.registry.registry import Registry
 
     terminal, own = Terminal.of(sys.stdout), items_root()
@@ -99,7 +99,7 @@ def help_command(topic: tuple[str, ...]) -> int:
             hint = f"{guess(name, names)}rye help lists the pages"
             raise NothingFound(NotFoundError("no-topic", f"there is no page {name!r}", hint=hint))
         if name:
-            lines = render_item(registry.get(f"knowledge:rye/{name}", "system"), terminal)
+            lines = render_page(registry.get(f"knowledge:rye/{name}", "system"), terminal)
         else:
             lines = render_help(pages, terminal)
     show_paged(lines, terminal)

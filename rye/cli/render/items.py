@@ -43,9 +43,20 @@ def render_item(loaded: LoadedItem, terminal: Terminal) -> Iterator[str]:
     yield _heading(loaded.ref, loaded.signature, terminal)
     yield from _fact_lines(_facts(loaded), terminal)
     yield terminal.dim(("─" if terminal.unicode else "-") * (terminal.width or 72))
-    content = block(loaded.content.rstrip("\n"))
-    is_markdown = terminal.colour and is_markdown_file(loaded.path)
-    yield "\n".join(_markdown(content.split("\n"), terminal)) if is_markdown else content
+    yield _content(loaded.content, terminal, is_markdown=is_markdown_file(loaded.path))
+
+
+def render_page(loaded: LoadedItem, terminal: Terminal) -> Iterator[str]:
+    """Yield the text of a page of documentation, below its verdict unless that is trusted."""
+    if loaded.signature.verdict != "trusted":
+        yield _heading(loaded.ref, loaded.signature, terminal)
+        yield from _fact_lines([("verdict", loaded.signature.reason)], terminal)
+    yield _content(loaded.item.body, terminal, is_markdown=True)
+
+
+def _content(text: str, terminal: Terminal, *, is_markdown: bool) -> str:
+    content = block(text.rstrip("\n"))
+    return "\n".join(_markdown(content.split("\n"), terminal)) if is_markdown and terminal.colour else content
 
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
