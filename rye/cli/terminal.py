@@ -78,9 +78,9 @@ class Terminal(NamedTuple):
         mark, plain, colour = VERDICT_MARKS.get(verdict, _OTHER_MARKS)
         return self.style(f"{mark if self.unicode else plain}{word}", colour)
 
-    def verdict(self, verdict: str, *, width: int = 0) -> str:
-        """Return mark and word of a verdict in its colour, padded to ``width``."""
-        return self.mark(verdict, f" {verdict:<{width}}")
+    def verdict(self, verdict: str, *, width: int = 0, failed: bool = False) -> str:
+        """Return mark and word of a verdict in its colour, padded to ``width``; no tick for an item that failed."""
+        return self.mark("tampered" if failed and verdict == "trusted" else verdict, f" {verdict:<{width}}")
 
 
 PLAIN = Terminal()

@@ -63,9 +63,9 @@ def render_text(
         yield f"rye's own items: {_by_verdict(run.manual)}"
 
 
-def _head(item: VerifiedItem | Violation, terminal: Terminal) -> str:
+def _head(item: VerifiedItem | Violation, terminal: Terminal, *, failed: bool = False) -> str:
     columns = (
-        terminal.verdict(item.verdict, width=_VERDICT_WIDTH),
+        terminal.verdict(item.verdict, width=_VERDICT_WIDTH, failed=failed),
         terminal.style(column(item.ref), "cyan"),
         source_name(item.space, item.bundle),
         location(item.path, item.line, terminal),
@@ -74,7 +74,7 @@ def _head(item: VerifiedItem | Violation, terminal: Terminal) -> str:
 
 
 def _finding(finding: Finding, terminal: Terminal) -> Iterator[str]:
-    yield _head(finding.item, terminal)
+    yield _head(finding.item, terminal, failed=not finding.accepted)
     known = " (accepted)" if finding.accepted else ""
     text = inline(f"{finding.reason} [{finding.code}]{known}")
     yield f"    {folded(text, terminal, first='    ', others='    ')}"
@@ -88,7 +88,7 @@ def _findings(findings: Sequence[Finding], terminal: Terminal) -> Iterator[str]:
     verdict = first.item.verdict
     cause = f"{plural(len(findings), 'item')} of {first.item.source}: {first.reason} [{first.code}]{known}"
     text = folded(inline(cause), terminal, first=" " * (len(verdict) + 4), others="  ")
-    yield f"{terminal.verdict(verdict)}  {text}"
+    yield f"{terminal.verdict(verdict, failed=not first.accepted)}  {text}"
     for each in findings:
         item = each.item
         yield f"    {item_name(item.ref, item.path, terminal)}  {location(item.path, item.line, terminal)}"

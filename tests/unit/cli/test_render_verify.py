@@ -17,7 +17,7 @@ from rye.cli.terminal import PLAIN
 from rye.trust.model import Verdict
 from rye.trust.reasons import REASONS
 from rye.verify.advice import REMEDIES
-from rye.verify.policy import POLICY_REASONS, Policy
+from rye.verify.policy import POLICY_REASONS, Demand, Policy
 from rye.verify.report import Finding, Unchecked, VerifiedItem
 from rye.verify.run import Verification
 from tests.support.outcomes import judged
@@ -58,6 +58,19 @@ def test_text_says_file_line_verdict_reason_and_what_fixes_it() -> None:
     assert complaints == [f"not checked: gone.md: {ESCAPED}", "warning: odd key"]
     assert made.status == 2
     assert len(list(render_text(run(item()), PLAIN, verbose=True, complain=complaints.append))) == 2
+
+
+def test_an_item_that_the_policy_refuses_has_no_tick() -> None:
+    """Alone or as one of several: its verdict stands behind the mark of a failure, but for what is accepted."""
+    demand = Demand(signers=("0" * 64,))
+    for items, mark in (((item(),), "✗"), ((item(), item(name="demo/b")), "✗"), ((), "")):
+        made = run(*items, policy=Policy(demand))
+        lines = list(render_text(made, PLAIN, verbose=False, complain=lambda _: None))
+        assert lines[0].startswith(f"{mark} trusted" if mark else "0 items")
+    (finding,) = run(item(), policy=Policy(demand))
+    assert isinstance(finding, Finding)
+    accepted = run(item(), policy=Policy(demand, accepted=frozenset({finding.identity})))
+    assert next(iter(render_text(accepted, PLAIN, verbose=True, complain=lambda _: None))).startswith("✓ trusted")
 
 
 @pytest.mark.parametrize(
