@@ -298,8 +298,8 @@ def _jobs(ci: Sequence[str], source: str) -> list[NewFile]:
         return []
     found = _SOURCE.fullmatch(source)
     if found is None:
-        message = f"a job needs a copy of rye to run, and {source!r} names none"
-        hint = "add --rye OWNER/REPOSITORY@COMMIT, a repository on GitHub and all 40 digits of a commit you trust"
+        message = f"{source!r} is not OWNER/REPOSITORY@COMMIT" if source else "a job needs to know where rye comes from"
+        hint = "give --rye OWNER/REPOSITORY@COMMIT: a repository on GitHub and all 40 digits of a commit you trust"
         raise ArgumentError("bad-source", message, hint=hint)
     jobs = []
     for each in dict.fromkeys(ci):
