@@ -44,8 +44,9 @@ def referred_to(reader: Reader, text: str) -> tuple[Ints, str]:
     Returns:
         The live documents, ascending, and how the text was read; that is empty where it names them as it is.
     """
-    titled = np.setdiff1d(named_by(reader, text, ("title",)), reader.withdrawn)  # these come last, but by id or name
-    docs = unique(named_by(reader, text), titled)
+    docs = named_by(reader, text)
+    if len(titled := named_by(reader, text, ("title",))):
+        docs = unique(docs, np.setdiff1d(titled, reader.withdrawn))  # these come last, but by id or name
     if not len(docs):
         docs = unique(np.empty(0, np.int64), *(_equal(reader, fold_value(name)) for name in _as_names(text)))
     for spelling in spellings(text) if not len(docs) and ("/" in text or ":" in text) else ():
