@@ -141,7 +141,7 @@ def find_program(name: str) -> str | None:
 
 
 def serve(prepare: Callable[[Any], Callable[[Any], object]]) -> None:
-    """Answer the requests of a :class:`Worker`; exit at once when it ends or closes standard input.
+    """Answer the requests of a :class:`Worker` until it ends or closes standard input; then exit at once.
 
     A thread takes requests off standard input while others are worked on, so that the worker need not wait.
 

@@ -84,7 +84,7 @@ def colour_option(*, hidden: bool) -> click.Option:
 
 
 def as_command(command: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Return a command that takes ``--format json`` as ``--json``, and whose errors name options as they are typed."""
+    """Decorate a command: ``--format json`` means ``--json``, and errors name options as they are typed."""
 
     @wraps(command)
     def named(*args: Any, **options: Any) -> Answer:

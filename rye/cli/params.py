@@ -169,7 +169,7 @@ def engine_options(takes: type) -> Decorator:
 
 
 def all_of(*decorators: Decorator) -> Decorator:
-    """Return one decorator for several, of which the first adds what the help lists first."""
+    """Combine decorators into one; the help lists their options in this order."""
 
     def decorate(command: Any) -> Any:
         for decorator in reversed(decorators):

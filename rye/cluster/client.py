@@ -1,4 +1,4 @@
-"""A registry on an OpenSearch cluster: its address, and requests whose answers are whole or an error.
+"""The client of a registry on OpenSearch: its address, and requests that return a complete answer or raise an error.
 
 Nothing that a cluster says is trusted: answers have a greatest size, redirects are not followed, certificates are
 verified, texts of the cluster are shown without control characters, and an answer that lacks a shard is no answer.

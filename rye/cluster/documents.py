@@ -100,18 +100,18 @@ def settings(shards: int, replicas: int) -> dict[str, Any]:
 
 
 def number_key(value: float) -> str:
-    """Return a text whose order is that of finite numbers."""
+    """Return a text for a finite number; such texts sort as their numbers do."""
     bits = int(struct.unpack(">Q", struct.pack(">d", value + 0.0))[0])
     return f"{bits ^ (0xFFFFFFFFFFFFFFFF if bits >> 63 else 1 << 63):016x}"
 
 
 def date_key(seconds: float) -> str:
-    """Return a text whose order is that of moments, in seconds since 1970."""
+    """Return a text for a moment in seconds since 1970; such texts sort as their moments do."""
     return f"{round((seconds + 1e12) * 1e6):022d}"
 
 
 def version_key(parsed: Version) -> str:
-    """Return a text whose order is that of versions; ``!`` comes before all that an identifier may hold."""
+    """Return a text for a version; such texts sort as their versions do. ``!`` sorts before all of an identifier."""
     numbers, release, identifiers = parsed
     after = "".join(f"1{text}!" if kind else f"0{value:018d}" for kind, value, text in identifiers)
     return "".join(f"{value:018d}" for value in numbers) + f"!{release}{after}"

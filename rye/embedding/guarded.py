@@ -41,7 +41,11 @@ def _bad(embedder: object, why: str = "") -> ArgumentError:
 
 
 def _size(embedder: object, name: str, least: int) -> int | None:
-    """Return a size that an embedder may state."""
+    """Return a size that an embedder states; None if it states none.
+
+    Raises:
+        ValueError: It is no whole number, or too small.
+    """
     size = getattr(embedder, name, None)
     if size is not None and (isinstance(size, bool) or not isinstance(size, Integral) or int(size) < least):
         message = f"{name} is {size!r}, not a whole number from {least} on"
@@ -53,7 +57,7 @@ class GuardedEmbedder:
     """Wraps an embedder that a caller made, and checks every answer of it.
 
     Args:
-        embedder: Has what :class:`rye.embedding.protocol.Embedder` describes, with or without what it may also have.
+        embedder: Has what :class:`rye.embedding.protocol.Embedder` demands; what is optional there may be missing.
 
     Attributes:
         model: Its name.

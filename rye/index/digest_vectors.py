@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import uuid
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,9 +17,10 @@ from typing import Final
 
 import numpy as np
 
+from rye._files import write_atomically
 from rye.embedding.protocol import Floats
+from rye.errors import EnvironmentFault
 from rye.index.arrays import Array
-from rye.index.cache_folder import try_remove
 from rye.index.segment import EXTENSION
 from rye.index.vectors import SCALE
 
@@ -78,7 +78,7 @@ class DigestVectors:
                 handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
                 with os.fdopen(handle, "ab") as file:
                     file.write(rows.tobytes())
-        except OSError as error:
+        except (OSError, EnvironmentFault) as error:
             logger.info("%s is not written: %s", self.path, error)
 
     def _compact(self, new: Array) -> None:
@@ -86,9 +86,4 @@ class DigestVectors:
         data = self.path.read_bytes()
         rows = np.frombuffer(data, self._record, len(data) // self._record.itemsize)
         rows = rows[max(len(rows) + len(new) - KEPT, 0) :]
-        temporary = self.path.with_suffix(f".{uuid.uuid4().hex}.tmp")
-        try:
-            temporary.write_bytes(rows.tobytes() + new.tobytes())
-            temporary.replace(self.path)
-        finally:
-            try_remove(temporary)
+        write_atomically(self.path, rows.tobytes() + new.tobytes(), mode=0o600)

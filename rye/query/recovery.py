@@ -110,7 +110,6 @@ _OPENERS = ("START", "LPAR", *_JOINING, *_PREFIXES)
 _FOREIGN_OPERATORS = {"&&": "AND", "||": "OR"}
 _NUMBER = {"whole number": re.compile(r"[0-9]+"), "number": re.compile(r"[0-9]+(?:\.[0-9]+)?")}
 _LIKE_A_NUMBER = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
-_NAME = re.compile(r"[^\W\d][\w-]*(?:\.[\w-]+)*:")
 _START = Token("START", "", start_pos=0, end_pos=0)
 _token = Token.new_borrow_pos
 
@@ -338,7 +337,10 @@ class _Repair:
     def _ends_in_name(self) -> bool:
         """Return whether the last word is the name of a field with its colon, as in ``created: >2026-01``."""
         is_value = len(self.tokens) > 1 and self.tokens[-2].type == "FIELD"
-        return self._last.type == "WORD" and not is_value and bool(_NAME.fullmatch(self._last))
+        if is_value or self._last.type != "WORD" or not self._last.endswith(":"):
+            return False
+        first = next(iter(parser().lex(f"{self._last}x")))  # as it would be read directly before a value
+        return first.type == "FIELD" and len(first) == len(self._last)
 
     # Marks behind a word, phrase or group
 

@@ -98,7 +98,7 @@ def render_list(done: ListSigned, terminal: Terminal, *, dry_run: bool) -> Itera
 
 
 def render_trust(report: TrustReport, terminal: Terminal) -> Iterator[str]:
-    """Yield two lines per trust file: whose key it is and whether it counts; why, and where the file is."""
+    """Yield two lines for each trust file: its key, its owner and whether it counts; then the reason and the path."""
     right, wrong = ("✓", "✗") if terminal.unicode else ("+", "x")
     for key in report.keys:
         shown = terminal.style(right if key.counts else wrong, "green" if key.counts else "red")
@@ -120,7 +120,7 @@ def render_change(change: TrustChange, terminal: Terminal) -> Iterator[str]:
 
 
 def render_planned(change: TrustChange, terminal: Terminal) -> Iterator[str]:
-    """Yield whose key is about to be trusted, and for what."""
+    """Yield the key that is about to be trusted, its owner, and the items for which it will count."""
     yield f"key          {terminal.style(inline(change.fingerprint), 'cyan')}"
     yield f"owner        {inline(change.owner) or 'none named'} (as its file says)"
     yield f"counts for   {inline(change.reach)}"

@@ -83,7 +83,7 @@ def test_right_answers_pass(form: Spoil) -> None:
     assert np.allclose(GuardedEmbedder(Asymmetric(form)).embed_query("one"), Hashed().embed(["query one"])[0])
 
 
-def test_what_an_embedder_may_have_beside_is_used() -> None:
+def test_optional_attributes_of_an_embedder_are_used() -> None:
     """The sizes that it states and the tokens that it knows; an error of its own is one of rye's."""
 
     class Sized(Hashed):
