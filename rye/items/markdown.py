@@ -251,22 +251,33 @@ def _sections(text: str, body_line: int) -> Iterator[Section]:
     starts = [flat.rfind("\n", 0, start) + 1 for _, start, _ in headings] + [len(flat)]
     first = str(data[: starts[0]], "utf-8")
     if first.strip():
-        yield Section((), 0, body_line, body_line + first.rstrip().count("\n"), first.strip("\n"))
+        begin, end = span = _without_blank_lines(first)
+        yield Section((), 0, body_line, body_line + text.count("\n", 0, end), text[begin:end], 0, span)
     levels, path = [0], tuple[str, ...]()
     line, counted = body_line, 0
-    for (level, start, end), stop in zip(headings, starts[1:], strict=True):
+    place = len(first)  # where the section begins in the text; the other places are those of bytes
+    for (level, start, end), begin, stop in zip(headings, starts, starts[1:], strict=False):
         while levels[-1] >= level:
             levels.pop()
         path = (*path[: len(levels) - 1], _heading_text(str(data[start:end], "utf-8")))
         levels.append(level)
         line += flat.count("\n", counted, start)
         lines = 1 + flat.count("\n", start, end)
-        below = str(data[end + 1 : stop].rstrip(), "utf-8").rstrip()
+        below = str(data[end + 1 : stop], "utf-8")
+        after = place + len(str(data[begin:stop], "utf-8"))
         counted = end
         last = line + lines - 1
-        end_line = last + below.count("\n") + 1 if below else last
-        yield Section(path, level, line, end_line, below.lstrip("\n"), lines)
-        line = last
+        low, high = _without_blank_lines(below)
+        end_line = last + below.count("\n", 0, high) + 1 if low < high else last
+        span = after - len(below) + low, after - len(below) + high
+        yield Section(path, level, line, end_line, below[low:high], place + start - begin, span)
+        line, place = last, after
+
+
+def _without_blank_lines(text: str) -> tuple[int, int]:
+    """Return where a text begins and ends without line breaks before it and white space behind it."""
+    end = len(text.rstrip())
+    return min(len(text) - len(text.lstrip("\n")), end), end
 
 
 def _heading_text(block: str) -> str:

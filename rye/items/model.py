@@ -43,7 +43,8 @@ class Section(NamedTuple):
         line: 1-based line of the heading in the file.
         end_line: 1-based last line of the section's own text.
         text: The section's own text without its heading.
-        heading_lines: Lines of the heading: more than one where it is underlined.
+        start: Where the heading begins in the body.
+        span: Where ``text`` begins and ends in the body.
     """
 
     heading_path: tuple[str, ...]
@@ -51,12 +52,8 @@ class Section(NamedTuple):
     line: int
     end_line: int
     text: str
-    heading_lines: int = 1
-
-    @property
-    def text_line(self) -> int:
-        """1-based line of the file below the heading."""
-        return self.line + self.heading_lines if self.level else self.line
+    start: int = 0
+    span: tuple[int, int] = (0, 0)
 
 
 LONGEST_NAME = 200

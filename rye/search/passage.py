@@ -29,13 +29,8 @@ def section_span(item: Item, ordinal: int) -> tuple[int, int] | None:
     """Return where the text of a section begins and ends in the body; None where it has none."""
     if not 0 <= ordinal < len(item.sections):
         return None
-    section = item.sections[ordinal]
-    lines = item.body.split("\n")
-    first, last = section.text_line - item.body_line, section.end_line - item.body_line + 1
-    start = sum(len(line) + 1 for line in lines[: max(first, 0)])
-    text = "\n".join(lines[max(first, 0) : max(last, 0)])
-    begin = len(text) - len(text.lstrip())
-    return (start + begin, start + len(text)) if begin < len(text) else None
+    start, end = item.sections[ordinal].span
+    return (start, end) if start < end else None
 
 
 def preview(item: Item, ranges: Ranges, within: Range | None = None) -> tuple[str, Ranges, int]:

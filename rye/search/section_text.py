@@ -57,20 +57,17 @@ def sections_of(item: Item, size: tuple[int, int] = (CHUNK_CHARS, OVERLAP_CHARS)
     An item without sections is one, if it has a body; each of its documented functions begins another. ``size`` is
     that of a chunk, and the overlap of two of them.
     """
-    name, body = (item.title or item.name,), item.body
+    name = (item.title or item.name,)
     if not item.sections:
         return tuple(_sections_of_code(item, name))
-    lines = [0, *np.cumsum([len(line) + 1 for line in body.split("\n")]).tolist()][:-1]
     found, headings, first = list[SectionText](), list[tuple[int, tuple[int, int]]](), 0
     for ordinal, section in enumerate(item.sections):
-        places = (section.line - item.body_line, section.text_line - item.body_line)
-        start, below = (lines[at] if at < len(lines) else len(body) for at in places)
-        begin = body.find(section.text, below)
+        begin = section.span[0]
         while headings and headings[-1][0] >= section.level:
             headings.pop()
         if section.level:
-            headings.append((section.level, (start, begin)))
-        blank = not section.text.strip()
+            headings.append((section.level, (section.start, begin)))
+        blank = not section.text
         if ordinal and blank:  # it has no chunk; a blank first section has one, for what names the item
             continue
         chunks = tuple((begin + low, begin + high) for low, high in spans_of(section, *size))

@@ -303,18 +303,16 @@ def _check_promises(item: Item, data: bytes) -> None:
     assert all(isinstance(key, str) for key in item.metadata)
     assert item.body == item.body.encode().decode().rstrip()
     assert item.name == item.id.rpartition("/")[2]
-    lines = item.body.split("\n")
-    assert item.envelope is None or item.envelope.line != lines[0]
+    assert item.envelope is None or item.envelope.line != item.body.partition("\n")[0]
     last = data.count(b"\n") + data.count(b"\r") + 1
     spans = [(section.line, section.end_line) for section in item.sections]
     spans += [(symbol.line, symbol.end_line) for symbol in item.symbols]
     assert all(1 <= line <= end <= last for line, end in spans)
     for section in item.sections:
         assert section.level == len(section.heading_path) == 0 or 1 <= section.level <= 6
-        at = section.line - item.body_line
-        heading = " ".join(line.strip() for line in lines[at : at + section.heading_lines])
-        assert section.level == 0 or section.heading_path[-1] in heading
-        assert section.text in item.body
+        heading = " ".join(item.body[section.start : section.span[0]].split())
+        assert section.level == 0 or " ".join(section.heading_path[-1].split()) in heading
+        assert section.text == item.body[slice(*section.span)]
 
 
 def _markdown() -> Target:

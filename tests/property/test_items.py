@@ -144,9 +144,9 @@ def test_headings_are_those_of_commonmark(lines: list[str]) -> None:
     item = parse(body.encode(), item_type=ItemType.KNOWLEDGE, item_id="k", suffix=".md")
     found = [(one.level, " ".join(one.heading_path[-1].split()), one.line - 1) for one in item.sections if one.level]
     assert found == headings(item.body)
-    below = body.split("\n")
     for section in item.sections:
-        assert "\n".join(below[section.text_line - 1 :]).lstrip("\n").startswith(section.text)
+        assert section.text == item.body[slice(*section.span)]
+        assert section.line == 1 + item.body.count("\n", 0, section.start)
     for own in sections_of(item):
         first, last = own.chunks[0][0], own.chunks[-1][1]
         assert item.body[first:last] == own.text

@@ -224,18 +224,23 @@ def _sections(blocks: Sequence[str], first_line: int) -> tuple[Section, ...]:
     own: list[str] = []
     path: list[tuple[int, str]] = []
     line = first_line
+    start = place = 0
     for number, block in enumerate([*blocks, "#"]):
         if not block.startswith("#"):
             own.append(block)
+            place += len(block) + 2
             continue
         if path or own:
             level = path[-1][0] if path else 0
             span = 2 * len(own) if path else 2 * len(own) - 2
-            sections.append(Section(tuple(text for _, text in path), level, line, line + span, "\n\n".join(own)))
+            text = "\n\n".join(own)
+            end = place - 2 + (not own and number < len(blocks))  # a heading alone ends behind its line break
+            names = tuple(name for _, name in path)
+            sections.append(Section(names, level, line, line + span, text, start, (end - len(text), end)))
         marks, _, text = block.partition(" ")
         path = [*(outer for outer in path if outer[0] < len(marks)), (len(marks), text)]
         line = first_line + 2 * number
-        own = []
+        start, place, own = place, place + len(block) + 2, []
     return tuple(sections)
 
 
