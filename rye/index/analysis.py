@@ -139,9 +139,13 @@ def _class(ch: str) -> int:
 
 @lru_cache(1 << 14)
 def fold(text: str) -> str:
-    """Casefold and normalize again, so that folding can be repeated without change; cut to ``MAX_TERM``."""
-    folded = text.lower() if text.isascii() else normalize(_VOWELS.sub("", text.casefold()))
-    return folded[:MAX_TERM]
+    """Return normalized text as a term: folded, and cut to ``MAX_TERM``."""
+    return fold_text(text)[:MAX_TERM]
+
+
+def fold_text(text: str) -> str:
+    """Casefold normalized text and normalize it again, so that folding can be repeated without change."""
+    return text.lower() if text.isascii() else normalize(_VOWELS.sub("", text.casefold()))
 
 
 @lru_cache(maxsize=64)

@@ -6,7 +6,6 @@ import calendar
 import json
 import math
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rye.index.analysis import fold_text, normalize
 from rye.index.arrays import Ints
 from rye.items.model import Item, ItemType
 from rye.items.values import says_no
@@ -214,10 +214,8 @@ def clean(text: str) -> str:
 
 
 def fold_value(text: str) -> str:
-    """Return the form in which keyword values are stored and compared: cleaned, NFKC, casefolded."""
-    if text.isascii():
-        return clean(text).lower()
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", clean(text)).casefold())
+    """Return the form in which keyword values are stored and compared: cleaned, and folded as words are."""
+    return fold_text(normalize(clean(text)))
 
 
 def fold_values(texts: Sequence[str]) -> list[str]:

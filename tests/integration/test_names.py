@@ -160,3 +160,13 @@ def test_attack_a_name_is_no_pattern_and_a_path_is_its_file(registry: Registry, 
     for place in (tmp_path / "other", "/nonexistent"):
         with pytest.raises(NotFoundError, match="there is no item at"):
             registry.get(f"{place}/.ai/knowledge/same.md")
+
+
+@pytest.mark.parametrize(
+    ("title", "query"),
+    [("thre\u00adad", "thre\u00adad"), ("thre\u00adad", "thread"), ("备\u200b份", "备份"), ("Don\u2019t", "don't")],
+)
+def test_a_title_is_compared_as_it_is_seen(registry: Registry, tmp_path: Path, title: str, query: str) -> None:
+    """Characters that show nothing, and how an apostrophe is printed, make no other title of it."""
+    (tmp_path / "project/.ai/knowledge/note.md").write_text(f"---\ntitle: {title}\n---\nText.\n", encoding="utf-8")
+    assert [(hit.id, hit.exact) for hit in registry.search(query, scope="knowledge").results][:1] == [("note", True)]
