@@ -203,6 +203,13 @@ def _blocks(flat: str) -> _Blocks:
     return blocks
 
 
+def in_code(text: str, places: Sequence[int]) -> list[bool]:
+    """Return for each of some places of a text whether a block or a span of code holds it."""
+    blocks = _blocks(_flat(text.encode()))
+    at = (len(text[:place].encode()) for place in places)
+    return [_holding(blocks.code, byte) is not None or _holding(blocks.spans, byte) is not None for byte in at]
+
+
 def _tables(text: str) -> pyromark.Options:
     return pyromark.Options.ENABLE_TABLES if "|" in text else pyromark.Options(0)
 

@@ -27,7 +27,7 @@ from rye.spaces.layout import Layout
 from rye.spaces.lists import keys_of_list
 from rye.spaces.model import ItemFile, Root
 from rye.spaces.read import is_detached
-from rye.spaces.signed import ReadItem, read_item, read_signed, skill_files
+from rye.spaces.signed import ReadItem, SkillFiles, read_item, read_signed, read_skill
 from rye.spaces.snapshot import PLAIN, is_listable
 from rye.spaces.state import MAX_SETTINGS, SETTINGS, judge_settings, settings_place
 from rye.spaces.targets import NamedFile, files_to_sign, whole_skills
@@ -169,6 +169,7 @@ def sign_targets(
     key: str | Path | None = None,
     mode: SignMode = SignMode.WRITE,
     force: bool = False,
+    allow_hidden: bool = False,
     expected: Mapping[str, str] | None = None,
     progress: Progress = None,
 ) -> SignReport:
@@ -183,6 +184,7 @@ def sign_targets(
             counts has validly signed as it is.
         mode: Whether files are written. Only that needs the private key; a check does not validate metadata.
         force: Whether to sign again what the key has validly signed.
+        allow_hidden: Whether to sign files with text that a reader does not see.
         expected: Path → SHA-256 of the files that may be signed, and nothing else; None for any. Of a skill that is
             signed as a whole it is the path of its folder, and the digest of the list of its files.
         progress: Called while it goes on.
@@ -199,7 +201,7 @@ def sign_targets(
         hint = "name TYPE:ID, a glob such as 'tool:demo/*', or a path; or all of them with --all"
         raise ArgumentError("nothing-to-sign", "no item was named", hint=hint)
     found, missed, skipped = files_to_sign(texts, layout, space)
-    jobs = _read_all(found, missed, progress, validate=mode is not SignMode.CHECK)
+    jobs = _read_all(found, missed, progress, validate=mode is not SignMode.CHECK, allow_hidden=allow_hidden)
     if mode is not SignMode.CHECK:
         _refuse_others(jobs)
     secret = keyring.signing_key(key, force=force) if mode is SignMode.WRITE else None
@@ -260,6 +262,7 @@ def sign_bundle(
     key: SigningKey | None = None,
     trust: TrustSet | None = None,
     force: bool = False,
+    allow_hidden: bool = False,
     progress: Progress = None,
 ) -> SignReport:
     """Sign each item of a bundle that is not validly signed, skills as wholes, and its settings for ranking.
@@ -274,6 +277,7 @@ def sign_bundle(
         key: What signs; None for a key made for it and thrown away.
         trust: The keys of the user: what one of them that is revoked or expired signed is signed again.
         force: Whether to sign every item anew.
+        allow_hidden: Whether to sign files with text that a reader does not see.
         progress: Called while it goes on.
 
     Raises:
@@ -289,7 +293,7 @@ def sign_bundle(
         raise SigningError("not-a-file", f"{trusted} leads out of {inside}", hint="put a folder there, no link")
     files, missed = list_items_of(roots)
     named = whole_skills([(*each, False) for each in files])
-    jobs = _read_all(named, [fault.message for fault in missed], progress)
+    jobs = _read_all(named, [fault.message for fault in missed], progress, allow_hidden=allow_hidden)
     _refuse_others(jobs)
     if not jobs:
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
@@ -336,7 +340,12 @@ def _remove_unneeded(trust: TrustSet, needed: set[str]) -> tuple[str, ...]:
 
 
 def _read_all(
-    files: Sequence[NamedFile], missed: Sequence[str], progress: Progress, *, validate: bool = True
+    files: Sequence[NamedFile],
+    missed: Sequence[str],
+    progress: Progress,
+    *,
+    validate: bool = True,
+    allow_hidden: bool = False,
 ) -> list[_Job]:
     """Read all files and, unless only their signatures matter, validate them; unlisted files are problems too."""
     jobs, problems = list[_Job](), list(missed)
@@ -344,20 +353,25 @@ def _read_all(
         place = (root.path / file.rel_path).relative_to(root.around).as_posix()
         try:
             read = read_item(root, file.rel_path, file.item_type, file.item_id)
-            content = skill_files(root, skill) if skill else ()
-            programs = [*program_problems(root, skill, content)] if validate else []
+            content = read_skill(root, skill) if skill else SkillFiles((), ())
+            programs = [*program_problems(root, skill, content.files)] if validate else []
         except ItemError as error:
             problems.append(f"{place}: {error.message.removeprefix(f'{file.rel_path}: ')}")
             continue
         found = faults(read, root) if validate else ()
-        found = (*found, *programs, unlistable(content))
+        hidden = (read.hidden, *content.hidden) if validate and not allow_hidden else ()
+        found = (*found, *programs, unlistable(content.files), *map(_hidden_problem, hidden))
         problems += [f"{place}: {fault}" for fault in found if fault]
-        jobs.append(_Job(root, file, read, skill, content))
+        jobs.append(_Job(root, file, read, skill, content.files))
     if problems:
         message = f"{len(problems)} problem(s) in {len(files) + len(missed)} file(s)"
         hint = "fix them and sign again; nothing was written"
         raise SigningError("invalid-items", message, hint=hint, problems=problems)
     return jobs
+
+
+def _hidden_problem(said: str) -> str:
+    return f"hidden text: {said}; remove it, or sign with --allow-hidden" if said else ""
 
 
 def _notes(jobs: Sequence[_Job]) -> tuple[str, ...]:
@@ -463,7 +477,7 @@ def _check_expected(jobs: Sequence[_Job], expected: Mapping[str, str]) -> None:
 def _check_unchanged(job: _Job) -> None:
     """Raise ``changed-meanwhile`` where anything that a signature covers is no longer as it was read."""
     if job.skill:
-        known, found = {file.path for file in job.files}, skill_files(job.root, job.skill)
+        known, found = {file.path for file in job.files}, read_skill(job.root, job.skill).files
         here = (each for each in found if each.path in known or is_listable(each.path))  # not the new .sig
         is_same = write_rows(here) == write_rows(job.files)
     else:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from rye.errors import ItemError
 from rye.index.reader import Reader
 from rye.index.schema import TYPE_NAMES
+from rye.items.hidden import HIDDEN_TEXT
 from rye.items.model import ItemType
 from rye.registry.lookup import find_item, reading
 from rye.registry.reports import LoadedItem
@@ -60,10 +61,11 @@ def load_item(
         signature=judge(found_item.evidence, origin=found_item.origin, trust=trust, now=now),
         shadows=shadows,
         shadowed_by=shadowed_by,
-        states=withdrawn,
+        states=(*withdrawn, *([HIDDEN_TEXT] if found_item.hidden else [])),
         successor=successor,
         warnings=(
             *reading(name, f"{kind}:{item_id}"),
+            *([f"{kind}:{item_id} holds hidden text: {found_item.hidden}"] if found_item.hidden else ()),
             *(states.hiding(kind, item_id) if shadows or shadowed_by else ()),
             *states.successor_warnings(part.base + local),
             *(warn_beside(part.root, paths[0]) if runs else ()),

@@ -488,6 +488,7 @@ class Registry:
         dry_run: bool = False,
         check: bool = False,
         force: bool = False,
+        allow_hidden: bool = False,
         expected: Mapping[str, str] | None = None,
         passphrase: Passphrase = None,
     ) -> SignReport:
@@ -502,6 +503,7 @@ class Registry:
             dry_run: Whether to only say what would be signed; the public half of the key is enough.
             check: Whether to only say what this key has not validly signed, without validating metadata.
             force: Whether to sign again what is validly signed.
+            allow_hidden: Whether to sign files with text that a reader does not see, see :mod:`rye.items.hidden`.
             expected: Path → SHA-256 of the files that may be signed, as they were reviewed; None for any.
             passphrase: Of an encrypted key, or who is asked for it; ``RYE_KEY_PASSPHRASE`` comes before it.
 
@@ -521,6 +523,7 @@ class Registry:
             key=key if isinstance(key, str) else path,
             mode=SignMode.CHECK if check else SignMode.DRY_RUN if dry_run else SignMode.WRITE,
             force=force,
+            allow_hidden=allow_hidden,
             expected=expected,
             progress=self._progress,
         )

@@ -34,7 +34,7 @@ from rye.spaces.layout import Layout
 from rye.spaces.lists import list_folder
 from rye.spaces.model import FOLDER, Root, Space
 from rye.spaces.nested import look_below
-from rye.spaces.signed import skill_files
+from rye.spaces.signed import SkillFiles, read_skill
 from rye.spaces.targets import files_to_sign
 from rye.trust.list import LIST_FILE, SKILL_SIGNATURE, unlistable, write_rows
 
@@ -165,12 +165,14 @@ class Setup:
 
         fixes = Adviser.find()
         digests = {each.path: each.digest for each in unsigned}
+        hidden = {each.path: each.hidden for each in unsigned}
         refs = []
         for root, file, skill in files_to_sign(tuple(map(_place_to_sign, unsigned)), layout, "project")[0]:
             path = str(root.path / file.rel_path)
             try:
-                files = skill_files(root, skill) if skill else ()
-                why = unlistable(files)
+                content = read_skill(root, skill) if skill else SkillFiles((), ())
+                files = content.files
+                why = unlistable(files) or next(filter(None, (hidden[path], *content.hidden)), "")
             except ItemError as error:
                 why = error.message
             if fixes.was_signed(root, file.rel_path):

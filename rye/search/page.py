@@ -15,6 +15,7 @@ from rye.errors import ItemError
 from rye.index.reader import Part, Reader
 from rye.index.schema import TYPE_NAMES
 from rye.index.verdict_cache import VERDICT_NUMBER
+from rye.items.hidden import HIDDEN_TEXT
 from rye.items.model import ItemType
 from rye.search.highlight import Matched, Matches, Shown, matched
 from rye.search.predicates import States
@@ -124,6 +125,11 @@ class Hydrated(NamedTuple):
         """``type:id``, for sentences."""
         return f"{self.read.item.type}:{self.read.item.id}"
 
+    def standing(self, states: States, doc: int) -> tuple[tuple[str, ...], str]:
+        """Return the item's states, that it holds hidden text among them, and what takes its place."""
+        withdrawn, successor = states.withdrawn(doc)
+        return (*withdrawn, *([HIDDEN_TEXT] if self.read.hidden else [])), successor
+
 
 def _file_of(reader: Reader, doc: int) -> tuple[Part, str, ItemType, str]:
     part, local = reader.locate(doc)
@@ -186,6 +192,8 @@ class Hydrator(NamedTuple):
             return None
         if not same:
             warnings.append(f"{hydrated.name} changed since it was indexed; it is shown as it is now")
+        if read.hidden:
+            warnings.append(f"{hydrated.name} holds hidden text: {read.hidden}")
         return hydrated
 
 
@@ -239,7 +247,7 @@ class PageBuilder(NamedTuple):
     def _result(self, hit: Hit, hydrated: Hydrated, sources: Sequence[str], found: Matched) -> SearchResult:
         item, root, near = hydrated.read.item, hydrated.part.root, hit.semantic
         shadows, shadowed_by = self.hydrator.states.sharing(sources, root.source)
-        states, successor = self.hydrator.states.withdrawn(hit.doc)
+        states, successor = hydrated.standing(self.hydrator.states, hit.doc)
         traces = self.evaluation.explain(hit.doc) if self.explain else None
         return SearchResult(
             id=item.id,

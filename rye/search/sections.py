@@ -24,6 +24,7 @@ from rye.index.arrays import Bools, Ints, unique
 from rye.index.chunks import CHUNK_CHARS, OVERLAP_CHARS, chunk_size, chunks_of
 from rye.index.reader import Floats
 from rye.index.schema import sort_time
+from rye.items.hidden import HIDDEN_TEXT
 from rye.items.model import Item
 from rye.search.bound import Bound
 from rye.search.context import SearchContext
@@ -153,7 +154,7 @@ class SectionSearch:
         shown = self._within_budget(list(map(self._hit, page)))
         end, hiding = request.offset + len(shown), cut_short(list(dict.fromkeys(self._hiding)))
         return SectionResponse(
-            results=tuple(sorted(shown, key=lambda hit: bool(hit.states))),
+            results=tuple(sorted(shown, key=lambda hit: not {HIDDEN_TEXT}.issuperset(hit.states))),
             total=len(found),
             offset=request.offset,
             next_offset=end if end < len(found) else None,
@@ -325,7 +326,7 @@ class SectionSearch:
         best, of_items = found.chunks[0], self._found.hydrator.states
         (doc, hydrated, item, file, modified, _), section = best.candidate, best.section
         root, cosine = hydrated.part.root, max(chunk.similarity for chunk in found.chunks)
-        states, successor = of_items.withdrawn(doc)
+        states, successor = hydrated.standing(of_items, doc)
         shadows, shadowed_by = self._sharing(best.candidate)
         if shadows or shadowed_by:
             self._hiding += of_items.hiding(item.type, item.id)

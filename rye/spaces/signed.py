@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from hashlib import sha256
+from pathlib import PurePosixPath
 from typing import NamedTuple, TypeVar
 
 from rye._text import find_envelope, may_name_item
 from rye.errors import ItemError
 from rye.items.clients import SKILL_FILE
+from rye.items.hidden import describe_hidden
 from rye.items.model import Item, ItemType
 from rye.items.reader import parse
 from rye.spaces.model import FileStat, Root, stat_of
@@ -66,7 +68,8 @@ def _skill_at(root: Root, folder: str, skills: dict[str, SkillFolder]) -> SkillF
     if name not in skills:
         skills.clear()  # items of one skill come one after the other
         place = f"{folder}/{SKILL_SIGNATURE}"
-        skills[name] = SkillFolder(folder, *_read_with(root, place, read_file, lambda: skill_files(root, folder)))
+        signature, found = _read_with(root, place, read_file, lambda: read_skill(root, folder))
+        skills[name] = SkillFolder(folder, signature, found.files, found.hidden)
     return skills[name]
 
 
@@ -124,7 +127,14 @@ def scan_skill(root: Root, folder: str) -> Iterator[ScannedFile]:
             return
 
 
-def skill_files(root: Root, folder: str) -> tuple[ListedFile, ...]:
+class SkillFiles(NamedTuple):
+    """The files of a skill, and a sentence for each but ``SKILL.md`` with text that a reader does not see."""
+
+    files: tuple[ListedFile, ...]
+    hidden: tuple[str, ...]
+
+
+def read_skill(root: Root, folder: str) -> SkillFiles:
     """Return the files of a skill with their digests; without, over the limits and of what is no regular file.
 
     Raises:
@@ -132,23 +142,31 @@ def skill_files(root: Root, folder: str) -> tuple[ListedFile, ...]:
     """
     found = list(scan_skill(root, folder))
     is_within = len(found) <= MAX_SKILL_FILES and sum(each.status[0] for each in found) <= MAX_SKILL_BYTES
-    return tuple(
-        ListedFile(path, mode, _digest(root, f"{folder}/{path}", status) if is_within and mode in _REGULAR else "")
-        for path, mode, status in found
-    )
+    files, hidden = list[ListedFile](), list[str]()
+    for path, mode, status in found:
+        digest = ""
+        if is_within and mode in _REGULAR:
+            digest, said = _read_part(root, f"{folder}/{path}", status)
+            hidden += [f"{path}: {said}"] if said and path != SKILL_FILE else []
+        files.append(ListedFile(path, mode, digest))
+    return SkillFiles(tuple(files), tuple(hidden))
 
 
 _REGULAR = (PLAIN, PROGRAM)
+_MOST_READ = 1 << 20
+"""Bytes of a file in which hidden text is looked for; of instructions, that is a book."""
 
 
-def _digest(root: Root, rel_path: str, status: FileStat) -> str:
-    digest = sha256()
+def _read_part(root: Root, rel_path: str, status: FileStat) -> tuple[str, str]:
+    """Return the digest of a file of a skill, and the sentence about its hidden text."""
+    digest, kept = sha256(), list[bytes]()
     try:
         for chunk in read_chunks(root, rel_path, expected=status):
             digest.update(chunk)
+            kept += [chunk] if status[0] <= _MOST_READ else []
     except OSError as error:
         raise unreadable(rel_path, error) from None
-    return digest.hexdigest()
+    return digest.hexdigest(), describe_hidden(b"".join(kept), PurePosixPath(rel_path).suffix.lower())
 
 
 def _read_signature(root: Root, path: str, read: Read) -> bytes | None:
@@ -163,7 +181,17 @@ def _read_signature(root: Root, path: str, read: Read) -> bytes | None:
 
 
 class ReadItem(NamedTuple):
-    """One file as it is on disk at this moment: bytes, item, what they prove, and its detached signature or skill."""
+    """One file as it is on disk at this moment.
+
+    Attributes:
+        data: Its bytes.
+        item: The item that they are.
+        evidence: What they prove.
+        origin: Where it was found.
+        suffix: Its extension.
+        detached: Its detached signature, or the skill that it belongs to.
+        hidden: A sentence about text in it that a reader does not see; empty where there is none.
+    """
 
     data: bytes
     item: Item
@@ -171,6 +199,7 @@ class ReadItem(NamedTuple):
     origin: Origin
     suffix: str
     detached: Detached = None
+    hidden: str = ""
 
 
 def read_item(
@@ -228,4 +257,4 @@ def parse_item(
         content_digest=content_digest,
         detached=detached,
     )
-    return ReadItem(data, item, evidence, origin, suffix, detached)
+    return ReadItem(data, item, evidence, origin, suffix, detached, describe_hidden(data, suffix))

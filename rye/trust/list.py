@@ -81,11 +81,13 @@ class SkillFolder:
         id: Of its directive.
         data: The bytes of ``SKILL.sig``; None without one, where the item has a line of its own.
         files: All files in the folder but that one, each with its digest if there is a ``SKILL.sig``.
+        hidden: A sentence for each but ``SKILL.md`` with text that a reader does not see.
     """
 
     id: str
     data: bytes | None
     files: tuple[ListedFile, ...]
+    hidden: tuple[str, ...] = ()
 
     @cached_property
     def digests(self) -> Mapping[str, str]:

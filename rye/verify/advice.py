@@ -44,6 +44,7 @@ _OF_POLICY: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "undated": (_ANEW, "rye sign {ref}"),
         "too-old": (_ANEW, "rye sign --force {ref}  # once you have seen that it still holds"),
         "dated-ahead": (_ANEW, "rye sign --force {ref}  # once the clocks are right"),
+        "hidden-text": ("# remove it; if it belongs there, accept it: rye verify --policy FILE --accept", ""),
     }
 )
 """Code of a policy fault → ``remedy`` and ``signing``; templates as those of :data:`rye.trust.reasons.REASONS`."""

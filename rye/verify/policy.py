@@ -54,6 +54,7 @@ POLICY_REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "undated": "its signature does not cover its time, so its age is not known",
         "too-old": "its signer says that it was signed longer ago than is accepted here",
         "dated-ahead": "its signer dates it in the future",
+        "hidden-text": "it holds text that a reader does not see, and an agent reads",
     }
 )
 """Code of each demand that a well signed item may still not meet, and what it means."""

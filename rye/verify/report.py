@@ -24,6 +24,7 @@ class _Verified(NamedTuple):
     line: int = 1
     digest: str = ""
     length: int = 0
+    hidden: str = ""
 
 
 class VerifiedItem(InSpace, _Verified):
@@ -37,6 +38,7 @@ class VerifiedItem(InSpace, _Verified):
         digest: SHA-256 hex of the bytes that were judged; in a skill, of the digest of the list of its files in hex, a
             line feed and these.
         length: How many bytes were judged.
+        hidden: A sentence about text that a reader does not see, in the file or in the skill; empty without any.
     """
 
     __slots__ = ()

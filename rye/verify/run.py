@@ -138,10 +138,14 @@ class Verification:
             if outcome.signature.code == PART_OF_SKILL:
                 yield self._of_skill(outcome)
             else:
-                yield self._found(outcome, outcome.signature.code, outcome.signature.reason)
+                hidden = f"; and it holds hidden text: {outcome.hidden}" if outcome.hidden else ""
+                yield self._found(outcome, outcome.signature.code, f"{outcome.signature.reason}{hidden}")
             return
         if wanted and outcome.signature.audience != wanted:  # where the key does not count, no verdict says so
             yield self._found(outcome, "audience", audience_words(outcome.signature.audience, wanted))
+            return
+        if outcome.hidden:
+            yield self._found(outcome, "hidden-text", f"it holds hidden text: {outcome.hidden}")
             return
         for demand in demands:
             if fault := demand.fault(outcome, self.now):

@@ -19,6 +19,8 @@ from rye._files import Ownership, others_below
 from rye._process import serve, spread, start_workers
 from rye._text import BOM, composed, front_matter
 from rye.errors import ItemError
+from rye.items.clients import SKILL_FILE
+from rye.items.hidden import describe_hidden
 from rye.items.model import ItemType
 from rye.items.reader import declared
 from rye.spaces.discover import NAMED_OTHERS
@@ -71,11 +73,19 @@ class Verifier:
         All are read, then all inspected, before the first signature is checked: going from the one to the other for
         every file would empty the processor's caches of both, and takes a tenth longer.
         """
-        contents = [(file, _content(root, file, read, self._skills)) for file in files]
-        inspected = [_inspect(root, file, content) for file, content in contents]
-        return [each if isinstance(each, Unchecked) else self._judge(each) for each in inspected]
+        contents = [
+            (file, _content(root, file, read, self._skills), self._hidden_in_skill(root, file)) for file in files
+        ]
+        inspected = [(_inspect(root, file, content), hidden) for file, content, hidden in contents]
+        return [each if isinstance(each, Unchecked) else self._judge(each, hidden) for each, hidden in inspected]
 
-    def _judge(self, inspected: _Inspected) -> Outcome:
+    def _hidden_in_skill(self, root: Root, file: ItemFile) -> str:
+        """Return the sentences about hidden text in the other files of a skill that was read, given its first file."""
+        folder, _, name = file.rel_path.rpartition("/")
+        skill = self._skills.get(f"{root.path}/{folder}") if name == SKILL_FILE else None
+        return "; ".join(skill.hidden) if skill else ""
+
+    def _judge(self, inspected: _Inspected, hidden: str) -> Outcome:
         root, file, data, origin, evidence, listed = inspected
         trust, now = self.trust, self.now
         signature = judge(evidence, origin=origin, trust=trust, now=now)
@@ -89,7 +99,8 @@ class Verifier:
         if self.digests or signature.verdict is not _TRUSTED:
             digest = sha256(f"{listed}\n".encode() + data if listed else data).hexdigest()
         line = _line(data, file.suffix, evidence)
-        return VerifiedItem(root, file, signature, line, digest, len(data))
+        hidden = "; ".join(filter(None, (describe_hidden(data, file.suffix), hidden)))
+        return VerifiedItem(root, file, signature, line, digest, len(data), hidden)
 
 
 _Content = tuple[bytes, Detached] | ItemError

@@ -48,7 +48,8 @@ def test_the_tool_answers_as_the_registry_does(sim: SpaceSim, shared: Session) -
     text = text_of(result)
     assert re.match(r"\[1 of 1 sections -- keyword\]\ndata, .*\n\n1\. knowledge:ops/guide  ", text)
     assert re.search(
-        r"trusted  project  lines 9-11 (\w{12})\| Deploy > Rollback\n--- text \[\1\] ---\nUndo a release.", text
+        r"trusted  project  lines 9-11  hidden-text (\w{12})\| Deploy > Rollback\n--- text \[\1\] ---\nUndo a release.",
+        text,
     )
     assert "searching by meaning is turned off" in text
 

@@ -88,6 +88,7 @@ _lose = flag("--yes", "-y", help="With `--force`: do not ask, the key that is th
 @flag("--dry-run", help="Say what would be signed and change nothing")
 @flag("--check", help="Only say what this key has not validly signed; exit 1 if there is any")
 @flag("--force", help="Sign again what is validly signed")
+@flag("--allow-hidden", help="Also sign files with text that a reader does not see")
 @option(
     "root",
     "--bundle",
@@ -150,11 +151,12 @@ def _sign_items(target: tuple[str, ...], options: dict[str, Any]) -> SignReport:
             dry_run=options["dry_run"],
             check=options["check"],
             force=options["force"],
+            allow_hidden=options["allow_hidden"],
             passphrase=unlock(progress),
         )
 
 
-_NOT_OF_LISTS = ("target", "every", "check", "force", "new_key", "owner")
+_NOT_OF_LISTS = ("target", "every", "check", "force", "allow_hidden", "new_key", "owner")
 
 
 def _sign_list(root: Path | None, options: dict[str, Any]) -> int:
@@ -222,7 +224,15 @@ def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
             key = keyring.signing_key(options["key"], force=options["force"])
             owner = options["owner"] or keyring.owner(key.public) or owner
             trust = keyring.trust.load().trust
-        return sign_bundle(root, owner=owner, key=key, trust=trust, force=options["force"], progress=progress)
+        return sign_bundle(
+            root,
+            owner=owner,
+            key=key,
+            trust=trust,
+            force=options["force"],
+            allow_hidden=options["allow_hidden"],
+            progress=progress,
+        )
 
 
 def unlock(progress: IndexProgress) -> Passphrase:
@@ -413,13 +423,12 @@ def rotate(name: str | None, **options: Any) -> int:
     if not options["yes"]:
         question = f"Replace the key {name} ({old}) and revoke it? Nothing that it signed counts then."
         require_yes(question, hint="--yes rotates it without asking")
-    registry = where.open()
+    again = partial(where.open().sign, key=name, force=True, allow_hidden=True)
     for space, paths in targets.items():  # what cannot be signed again is an error before anything is revoked
-        registry.sign(*paths, space=space, key=name, force=True, dry_run=True)
+        again(*paths, space=space, dry_run=True)
     rotated = keyring.rotate(name, reason=options["reason"])
     signed = {
-        space: len(registry.sign(*paths, space=space, key=name, force=True, passphrase=ask_passphrase).items)
-        for space, paths in targets.items()
+        space: len(again(*paths, space=space, passphrase=ask_passphrase).items) for space, paths in targets.items()
     }
     rotated = replace(rotated, signed=signed, warnings=tuple(_policies_naming(rotated.old, where)))
     answer(rotated, render_rotated, as_json=options["as_json"])
