@@ -21,6 +21,7 @@ from rye.search.results import SearchResponse, SectionResponse
 from rye.trust.trust_store import system_clock
 
 if TYPE_CHECKING:
+    from rye.registry.doctor import DoctorReport
     from rye.registry.relations import Relations
     from rye.registry.reports import LoadedItem
     from rye.registry.skills import FoundSkill
@@ -199,6 +200,19 @@ class LocalEngine:
         from rye.registry.stats import stats_of
 
         return self.ask(lambda state: stats_of(state, space))
+
+    def diagnose(self) -> DoctorReport:
+        """Return what an agent can find in the project and the user's space, and what stands in its way."""
+        from rye.registry.doctor import diagnose
+
+        def work(state: State) -> DoctorReport:
+            search = partial(self._in_state, state)
+            return diagnose(state.everywhere, state.trust.trust, search, state.warnings)
+
+        return self.ask(work)
+
+    def _in_state(self, state: State, request: Request) -> SearchResponse:
+        return self._searched(request, state)
 
     def single_scan(self) -> AbstractContextManager[None]:
         """Scan once for all calls that this thread makes within."""

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from rye.keyring.private import Passphrase
     from rye.keyring.sign_items import SignReport
     from rye.keyring.trust_list import TrustReport
+    from rye.registry.doctor import DoctorReport
     from rye.registry.relations import Relations
     from rye.registry.reports import LoadedItem, SpaceStatus
     from rye.registry.skills import FoundSkill
@@ -527,6 +528,13 @@ class Registry:
             expected=expected,
             progress=self._progress,
         )
+
+    def doctor(self) -> DoctorReport:
+        """Return what an agent can find among the skills of the project and the user, and what stands in its way.
+
+        Nothing is asked of the network, and no key is needed. Items on a cluster are not looked at.
+        """
+        return self._local.diagnose()
 
     def stats(self, space: str = "all") -> Stats:
         """Return how many items each space root has, by type and by verdict."""

@@ -52,6 +52,7 @@ _PLACES: Mapping[str, str] = {
     "import": "create.import_command",
     "sign": "keys.sign",
     "verify": "verify.verify",
+    "doctor": "doctor.doctor",
     "keys": "keys.keys",
     "trust": "trust.trust",
     "mcp": "service.mcp",
@@ -117,6 +118,10 @@ verify: Verify signatures; exit 1 when an item fails.
     rye verify --space project --format sarif > rye.sarif  # for a code scanner
     rye verify --policy policy.yaml                        # what a team demands, and the findings that it accepts
     rye verify --policy policy.yaml --accept               # accept the present findings; new ones fail
+doctor: Report what an agent can find, and what stands in its way.
+    rye doctor                       # the skills of this project and of your user
+    rye doctor ~/work/shop --strict  # for CI: exit 1 if there is a finding
+    rye doctor --format sarif        # for a code scanner
 keys: Make, list, show, export, import and rotate your keys.
     rye keys generate --owner Ada                     # your first key, and the trust file that makes it count
     rye keys export > ada.toml                        # the trust file that others need

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from tempfile import SpooledTemporaryFile
 from typing import Any
 from urllib.parse import quote
@@ -76,6 +76,30 @@ def render_sarif(run: Verification) -> Iterator[str]:
     notices += [{"level": "warning", "message": {"text": inline(text)}} for text in run.warnings]
     done = {"executionSuccessful": run.status != 2, "exitCode": run.status, "toolExecutionNotifications": notices}
     yield f'], "invocations": [{_one(done)}]}}]}}'
+
+
+def sarif(rules: Sequence[Any], rows: Iterable[Mapping[str, Any]], warnings: Iterable[str]) -> Iterator[str]:
+    """Yield SARIF 2.1.0 of findings that are warnings.
+
+    Args:
+        rules: The rules as SARIF has them.
+        rows: For each finding its ``code``, ``message``, ``path`` (empty for none) and 1-based ``line``.
+        warnings: What else there is to know.
+    """
+    yield f'{{"$schema": {_one(_SCHEMA)}, "version": "2.1.0", "runs": [{{'
+    yield f'"tool": {_one({"driver": {"name": "rye", "rules": [*rules]}})},'
+    yield f'"originalUriBaseIds": {_one({"ROOT": {"uri": folder_uri()}})},'
+    yield '"results": ['
+    yield from _elements(map(_warning, rows))
+    notices = [{"level": "warning", "message": {"text": inline(text)}} for text in warnings]
+    done = {"executionSuccessful": True, "toolExecutionNotifications": notices}
+    yield f'], "invocations": [{_one(done)}]}}]}}'
+
+
+def _warning(row: Mapping[str, Any]) -> dict[str, Any]:
+    place = {"artifactLocation": _artifact(row["path"]), "region": {"startLine": row["line"]}}
+    result = {"ruleId": row["code"], "level": "warning", "message": {"text": inline(row["message"])}}
+    return result | ({"locations": [{"physicalLocation": place}]} if row["path"] else {})
 
 
 def _rule(code: str) -> dict[str, Any]:

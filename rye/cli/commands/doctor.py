@@ -1,0 +1,54 @@
+"""The command ``rye doctor``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rye.cli.options import ask, command, only_one, refuse
+from rye.cli.params import PATH, argument, flag, json_flag, option, places, take_where
+from rye.cli.terminal import answer, say
+
+
+@command("doctor")
+@argument("folder", required=False, type=PATH)
+@option(
+    "form",
+    "--format",
+    type=click.Choice(("text", "json", "sarif")),
+    default="text",
+    metavar="FORM",
+    help="`text`, `json` or `sarif`",
+)
+@flag("--strict", help="Exit 1 if there is a finding")
+@places("project", "bundles", "trust", "audience", "clients")
+@json_flag
+def doctor(folder: Path | None, **options: Any) -> int:
+    """Report what an agent can find among the skills of FOLDER, or of the project around you, and of your user.
+
+    For each client: how many characters its listing of skills carries, and which skills it cuts. Then what keeps a
+    skill from being chosen, and what to do: descriptions that do not say when to use it, skills that compete, broken
+    references, hidden text, and skills that nothing accounts for. It needs no key and no network.
+
+    Exit status: 0 reported, 1 a finding with --strict, 2 error.
+    """
+    only_one("as_json", "form")
+    form = options.pop("form")
+    form = "json" if options.pop("as_json") else form
+    if folder is not None:
+        refuse("project", because="with FOLDER")
+        options["project"] = folder
+    strict = options.pop("strict")
+    report = ask(take_where(options), lambda registry: registry.doctor())
+    if form == "sarif":
+        from rye.cli.render.doctor import render_sarif
+
+        for line in render_sarif(report):
+            say(line)
+    else:
+        from rye.cli.render.doctor import render_doctor
+
+        answer(report, render_doctor, as_json=form == "json")
+    return 1 if strict and report.findings else 0

@@ -1,0 +1,374 @@
+"""What an agent can find among the skills of a project and its user, and what stands in its way."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final, NamedTuple
+
+from rye._report import Report
+from rye.errors import ItemError
+from rye.index.reader import Reader
+from rye.index.schema import TYPE_NAMES
+from rye.items.clients import SKILL_FILE
+from rye.items.listings import (
+    LISTINGS,
+    MAX_DESCRIPTION,
+    Entry,
+    Listing,
+    fit,
+    listed_text,
+    says_when,
+    without_others,
+)
+from rye.items.model import ItemType
+from rye.registry.relations import MAX_RELATIONS, relations_of
+from rye.search.graph import graph_of
+from rye.search.request import Request, make_request
+from rye.search.results import SearchResponse, SearchResult
+from rye.spaces.model import Root, Space
+from rye.spaces.signed import ReadItem, SkillFiles, read_item, read_skill
+from rye.spaces.skills_lock import LOCK_FILE, compare_lock, locked_source
+from rye.trust.judge import judge
+from rye.trust.list import write_rows
+from rye.trust.model import Verdict
+from rye.trust.trust_set import TrustSet
+from rye.trust.trust_store import system_clock
+
+_SHINGLE: Final = 5
+_ALIKE: Final = 0.6
+"""Share of common runs of five words from which two texts are near-duplicates."""
+_HITS: Final = 5
+_ASKED: Final = 24
+"""Words of a description that are asked, as many as a long request has."""
+_WORDS: Final = 3
+_NAMED: Final = 3
+
+CODES: Final[Mapping[str, str]] = {
+    "unreadable": "a file cannot be read as an item",
+    "listing-cut": "a client's listing cuts or drops descriptions",
+    "no-description": "a skill has no description, so no agent chooses it",
+    "long-description": f"a description has more than {MAX_DESCRIPTION:,} characters, and clients cut it",
+    "no-trigger": "a description does not say when to use the skill",
+    "overlap": "another skill is the first hit for a skill's own description",
+    "near-duplicate": "two skills say nearly the same",
+    "same-name": "skills of one name are not the same",
+    "dangling": "an item refers to what is not there",
+    "front-matter": "a client may read the metadata otherwise, or not at all",
+    "unaccounted": "neither a signature nor a lock file says where a skill came from",
+    "lock-changed": "a skill is not what its lock file says",
+    "lock-missing": "a skill of a lock file is not there",
+    "hidden-text": "a file holds text that a reader does not see",
+}
+"""Code of each finding, and what it means."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis(Report):
+    """One finding.
+
+    Attributes:
+        code: One of :data:`CODES`.
+        items: ``type:id`` of the items that it is about.
+        message: What was found.
+        fix: The one thing to do.
+        path: The file, or the first of them; empty where it is about no file.
+        line: 1-based line.
+    """
+
+    code: str
+    items: tuple[str, ...]
+    message: str
+    fix: str
+    path: str = ""
+    line: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ListingReport(Report):
+    """How the skills that a client reads fit into its listing.
+
+    Attributes:
+        client: Its name.
+        skills: How many skills it reads.
+        characters: Of their names and descriptions.
+        budget: Characters that the listing carries; None where its makers state none.
+        cut: The skills whose descriptions are cut or dropped.
+        room: Characters that are left of each where all are shortened alike, else 0.
+        source, date: Where and when the figures were looked up.
+    """
+
+    client: str
+    skills: int
+    characters: int
+    budget: int | None
+    cut: tuple[str, ...]
+    room: int
+    source: str
+    date: str
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorReport(Report):
+    """What an agent can find in a project and the user's space.
+
+    Attributes:
+        skills: How many skills there are, copies for several clients counted once.
+        items: How many items there are.
+        verdicts: How many items have each verdict.
+        listings: One for each client that reads a skill.
+        findings: What stands in the way.
+        warnings: Those of the spaces.
+    """
+
+    skills: int
+    items: int
+    verdicts: Mapping[str, int]
+    listings: tuple[ListingReport, ...]
+    findings: tuple[Diagnosis, ...]
+    warnings: tuple[str, ...] = ()
+
+
+class _Item(NamedTuple):
+    """An item as it is on disk: number and root, its file, and of a skill what its folder holds."""
+
+    doc: int
+    root: Root
+    path: str
+    read: ReadItem
+    verdict: Verdict
+    skill: SkillFiles | None
+
+    @property
+    def ref(self) -> str:
+        return f"{self.read.item.type}:{self.read.item.id}"
+
+    @property
+    def file(self) -> str:
+        return f"{self.root.path}/{self.path}"
+
+
+def diagnose(
+    reader: Reader, trust: TrustSet, search: Callable[[Request], SearchResponse], warnings: tuple[str, ...] = ()
+) -> DoctorReport:
+    """Return what an agent can find in the project and the user's space, and what stands in its way.
+
+    Args:
+        reader: Over all spaces.
+        trust: The trusted keys.
+        search: Answers a search over all spaces.
+        warnings: Those of the spaces.
+    """
+    findings = list[Diagnosis]()
+    items = list(_items(reader, trust, findings))
+    skills = {item.ref: item for item in reversed(items) if item.skill is not None}
+    skills = dict(sorted(skills.items()))
+    copies = [item for item in items if item.skill is not None]
+    listings = [report for each in LISTINGS if (report := _listing(each, copies))]
+    findings += [
+        *(_cut(report) for report in listings if report.cut),
+        *_descriptions(skills.values()),
+        *_competing(list(skills.values()), search),
+        *_same_names(copies),
+        *_broken(reader, trust, items),
+        *_sources(copies),
+        *(_of_file("hidden-text", item, said, _REMOVE) for item in items for said in _hidden(item)),
+    ]
+    counts = defaultdict[str, int](int)
+    for item in items:
+        counts[str(item.verdict)] += 1
+    return DoctorReport(len(skills), len(items), dict(counts), tuple(listings), tuple(findings), warnings)
+
+
+_REMOVE: Final = "remove it, or ask who wrote it what it is for"
+
+
+def _items(reader: Reader, trust: TrustSet, findings: list[Diagnosis]) -> Iterator[_Item]:
+    """Yield the items of the project and the user as they are on disk; what cannot be read is a finding."""
+    now = system_clock()
+    for part in reader.parts:
+        if part.root.space is Space.SYSTEM:
+            continue
+        for doc in part.live.nonzero()[0].tolist():
+            path, kind, item_id = part.segment.paths[doc], TYPE_NAMES[part.segment.types[doc]], part.segment.ids[doc]
+            try:
+                read = read_item(part.root, path, ItemType(kind), item_id)
+                folder, _, name = path.rpartition("/")
+                skill = read_skill(part.root, folder) if part.root.has_skills and name == SKILL_FILE else None
+            except ItemError as error:
+                fix = error.hint or "mend it, or remove it"
+                findings.append(Diagnosis("unreadable", (f"{kind}:{item_id}",), error.message, fix))
+                continue
+            verdict = judge(read.evidence, origin=read.origin, trust=trust, now=now).verdict
+            yield _Item(part.base + doc, part.root, path, read, verdict, skill)
+
+
+def _of_file(code: str, item: _Item, message: str, fix: str, *, line: int = 1) -> Diagnosis:
+    return Diagnosis(code, (item.ref,), f"{item.ref}: {message}", fix, item.file, line)
+
+
+def _hidden(item: _Item) -> tuple[str, ...]:
+    return tuple(filter(None, (item.read.hidden, *(item.skill.hidden if item.skill else ()))))
+
+
+def _listing(listing: Listing, copies: Sequence[_Item]) -> ListingReport | None:
+    """Return how the skills that a client reads fit into its listing; None where it reads none."""
+    entries = dict[str, Entry]()
+    for item in copies:
+        client = item.root.client
+        if client is not None and client.place.startswith(".") and client.client in listing.clients:
+            read = item.read.item
+            entries.setdefault(item.ref, Entry(read.name, listed_text(read.metadata, read.description)))
+    if not entries:
+        return None
+    found = fit(listing, sorted(entries.values()))
+    return ListingReport(
+        listing.name,
+        len(entries),
+        found.characters,
+        listing.budget,
+        found.cut,
+        found.room,
+        listing.source,
+        listing.date,
+    )
+
+
+def _cut(report: ListingReport) -> Diagnosis:
+    how = f"cuts each description to {report.room} characters" if report.room else "lists some skills by name only"
+    if report.budget is None or report.characters <= report.budget:
+        how = "cuts the longest descriptions"
+    names = tuple(f"directive:{name}" for name in report.cut)
+    fix = "shorten descriptions, or remove skills that nobody uses here"
+    return Diagnosis("listing-cut", names, f"{report.client} {how}: {len(report.cut)} of {report.skills} skills", fix)
+
+
+def _descriptions(skills: Iterable[_Item]) -> Iterator[Diagnosis]:
+    """Yield what is wrong with descriptions: one finding for each fault, with all skills that have it."""
+    rows = defaultdict[str, list[_Item]](list)
+    for item in skills:
+        stated = item.read.item.metadata.get("description")
+        description = stated.strip() if isinstance(stated, str) else ""
+        if not description:
+            rows["no-description"].append(item)
+        elif len(description) > MAX_DESCRIPTION:
+            rows["long-description"].append(item)
+        if description and not says_when(listed_text(item.read.item.metadata, description)):
+            rows["no-trigger"].append(item)
+    fixes = {
+        "no-description": "write one: what the skill does, and when to use it",
+        "long-description": f"cut it to {MAX_DESCRIPTION:,} characters",
+        "no-trigger": "add a sentence that begins with “Use when”",
+    }
+    for code, fix in fixes.items():
+        if found := rows[code]:
+            refs = tuple(item.ref for item in found)
+            yield Diagnosis(code, refs, CODES[code], fix, found[0].file)
+
+
+def _competing(skills: Sequence[_Item], search: Callable[[Request], SearchResponse]) -> Iterator[Diagnosis]:
+    """Yield the skills that are not the first hit for their own descriptions, and pairs that say nearly the same."""
+    by_ref, pairs = {item.ref: item for item in skills}, set[tuple[str, str]]()
+    for item in skills:
+        text = " ".join(without_others(item.read.item.description).split()[:_ASKED])
+        hits = [hit for hit in _asked(text, search, explain=False) if _ref(hit) in by_ref]
+        pairs |= {(item.ref, ref) for hit in hits if (ref := _ref(hit)) != item.ref}
+        if not hits or _ref(hits[0]) == item.ref:
+            continue
+        hits = [hit for hit in _asked(text, search, explain=True) if _ref(hit) in by_ref]
+        words = _deciding(hits[0], next((hit for hit in hits if _ref(hit) == item.ref), None))
+        decided = f" ({', '.join(words)})" if words else ""
+        message = f"{item.ref} is asked for in its own words, and {_ref(hits[0])} comes first{decided}"
+        fix = "say in both descriptions what the other one is not for, or merge them"
+        yield Diagnosis("overlap", (item.ref, _ref(hits[0])), message, fix, item.file)
+    shingles = {ref: _shingles(item.read.item.body) for ref, item in by_ref.items()}
+    for one, other in sorted({tuple(sorted(pair)) for pair in pairs}):
+        common, united = shingles[one] & shingles[other], shingles[one] | shingles[other]
+        if united and len(common) >= _ALIKE * len(united):
+            message = f"{one} and {other} have {len(common) * 100 // len(united)} % of their text in common"
+            yield Diagnosis("near-duplicate", (one, other), message, "keep one of them", by_ref[one].file)
+
+
+def _asked(text: str, search: Callable[[Request], SearchResponse], *, explain: bool) -> tuple[SearchResult, ...]:
+    """Return the first skills that a request finds by its words."""
+    options = {"scope": "directive", "filters": {"format": "skill"}, "limit": _HITS, "mode": "keyword"}
+    return search(make_request(text, {**options, "lenient": True, "explain": explain})).results if text else ()
+
+
+def _ref(hit: SearchResult) -> str:
+    return f"{hit.type}:{hit.id}"
+
+
+def _deciding(winner: SearchResult, loser: SearchResult | None) -> list[str]:
+    """Return the words that decided between two hits: those that counted most for the first and least for the other."""
+    gains = defaultdict[str, float](float)
+    for sign, hit in ((1.0, winner), (-1.0, loser)):
+        for trace in (hit.explain or ()) if hit else ():
+            gains[trace.clause] += sign * trace.contribution
+    return [word for word, gain in sorted(gains.items(), key=lambda pair: -pair[1])[:_WORDS] if gain > 0]
+
+
+def _shingles(text: str) -> frozenset[int]:
+    words = text.casefold().split()
+    return frozenset(hash(tuple(words[at : at + _SHINGLE])) for at in range(max(len(words) - _SHINGLE + 1, 0)))
+
+
+def _same_names(copies: Sequence[_Item]) -> Iterator[Diagnosis]:
+    """Yield the skills of one name whose files differ: clients that read different folders do different things."""
+    groups = defaultdict[str, list[_Item]](list)
+    for item in copies:
+        groups[item.ref].append(item)
+    for ref, group in sorted(groups.items()):
+        differing = [pair for pair in combinations(group, 2) if _digest(pair[0]) != _digest(pair[1])]
+        if differing:
+            places = ", ".join(item.file for item in group)
+            message = f"{ref} is in {len(group)} folders and is not the same: {places}"
+            yield Diagnosis("same-name", (ref,), message, "keep one, and copy or link it to the others", group[0].file)
+
+
+def _digest(item: _Item) -> str:
+    return hashlib.sha256(write_rows(item.skill.files)).hexdigest() if item.skill else ""
+
+
+def _broken(reader: Reader, trust: TrustSet, items: Sequence[_Item]) -> Iterator[Diagnosis]:
+    """Yield references that lead nowhere, and metadata that a client may not read."""
+    dangling = graph_of(reader).mask("dangling")
+    for item in {item.ref: item for item in reversed(items)}.values():
+        if item.read.item.note:
+            fix = "write it as YAML: quote a value that has a colon or begins with a sign"
+            yield _of_file("front-matter", item, item.read.item.note, fix, line=2)
+        if dangling[item.doc]:
+            found = relations_of(reader, trust, item.ref, direction="out", depth=1, limit=MAX_RELATIONS)
+            gone = [each for each in found.relations if each.state == "dangling"]
+            names = ", ".join(dict.fromkeys(each.written for each in gone[:_NAMED]))
+            more = f" and {len(gone) - _NAMED} more" if len(gone) > _NAMED else ""
+            fix = "mend the reference, or put the file there"
+            message = f"it refers to what is not there: {names}{more}"
+            yield _of_file("dangling", item, message, fix, line=gone[0].line if gone else 1)
+
+
+def _sources(copies: Sequence[_Item]) -> Iterator[Diagnosis]:
+    """Yield skills that neither a signature nor a lock file accounts for, and those that are not as that says."""
+    unknown = [
+        item
+        for item in copies
+        if item.verdict is Verdict.UNSIGNED and not locked_source(item.root.around, item.path.partition("/")[0])
+    ]
+    if unknown:
+        names = tuple(dict.fromkeys(item.ref for item in unknown))
+        message = f"{CODES['unaccounted']}: {len(names)} skills"
+        yield Diagnosis("unaccounted", names, message, "rye init signs your own", unknown[0].file)
+    roots = {item.root.around: item.root for item in copies if item.root.space is Space.PROJECT}
+    for project in roots:
+        beside = [item.root for item in copies if item.root.around == project]
+        try:
+            changed = list(compare_lock(project, dict.fromkeys(beside)))
+        except ItemError as error:
+            yield Diagnosis("unreadable", (), error.message, error.hint, str(project / LOCK_FILE))
+            continue
+        for each in changed:
+            fix = "compare it with its source, and install it again"
+            yield Diagnosis(each.code, (), each.message, fix, str(each.path))
