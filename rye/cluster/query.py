@@ -222,6 +222,14 @@ def _place(pattern: Phrase | SloppyPhrase, field: str) -> Clause:
     return _row(pattern, field)
 
 
+def _refuse_unpublished(node: bound.Filter) -> None:
+    """Refuse a condition on what is not published: relations between items, and where skills came from."""
+    if bound.is_relation(node):
+        raise cannot("ask what items refer to", f"rye refs ITEM lists the references of one item; or {AT_HOME}")
+    if isinstance(node, bound.Has | bound.Glob) and node.name == "installed-from":
+        raise cannot("ask where a skill came from", AT_HOME)
+
+
 def filter_clause(node: bound.Filter, trust: TrustSet, *, excluded: bool = False) -> Clause:
     """Return the clause of a condition that is not scored.
 
@@ -231,8 +239,7 @@ def filter_clause(node: bound.Filter, trust: TrustSet, *, excluded: bool = False
     Raises:
         UnavailableError: ``not-on-cluster``: verdicts but trusted, and references.
     """
-    if bound.is_relation(node):
-        raise cannot("ask what items refer to", f"rye refs ITEM lists the references of one item; or {AT_HOME}")
+    _refuse_unpublished(node)
     if bound.asks_verdict(node):
         return _of_signature(node, trust, excluded=excluded)
     match node:

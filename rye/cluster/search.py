@@ -349,6 +349,8 @@ class ClusterSearch:
             key = FACETS.get(name, name)
             if key in {"verdict", "signer"}:
                 raise cannot("count verdicts or signers", "they depend on your own keys")
+            if key == "installed-from":
+                raise cannot("count where skills came from", "leave that facet out")
             start = f"{key}{SEPARATOR}"
             literal = "".join(ch if ch.isalnum() else f"\\{ch}" for ch in start)
             values = {"field": "entry", "include": f"{literal}.*", "size": _MOST_VALUES}

@@ -54,7 +54,9 @@ BUILT_IN_KEYS = (
 _SHARED_KEYS = ("type", "space", "bundle", "format", "client", "category", "author", "version", "created", "updated")
 """Keys of which an item has one value that others may share."""
 
-RESERVED_KEYS = frozenset((*BUILT_IN_KEYS, *TEXT_FIELDS, "signer", "verdict", "source", "references", "referenced-by"))
+RESERVED_KEYS = frozenset(
+    (*BUILT_IN_KEYS, *TEXT_FIELDS, "signer", "verdict", "source", "references", "referenced-by", "installed-from")
+)
 """Metadata keys that would be mistaken for built-in ones, and so get no keyword terms."""
 
 _MAX_VALUE = 1_000

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from rye._report import Report
@@ -25,13 +27,14 @@ from rye.items.listings import (
     without_others,
 )
 from rye.items.model import ItemType
+from rye.items.provenance import RECORDS
 from rye.registry.relations import MAX_RELATIONS, relations_of
 from rye.search.graph import graph_of
 from rye.search.request import Request, make_request
 from rye.search.results import SearchResponse, SearchResult
 from rye.spaces.model import Root, Space
 from rye.spaces.signed import ReadItem, SkillFiles, read_item, read_skill
-from rye.spaces.skills_lock import LOCK_FILE, compare_lock, locked_source
+from rye.spaces.skills_lock import compare_lock, installed_from, read_lock
 from rye.trust.judge import judge
 from rye.trust.list import write_rows
 from rye.trust.model import Verdict
@@ -352,23 +355,22 @@ def _broken(reader: Reader, trust: TrustSet, items: Sequence[_Item]) -> Iterator
 
 def _sources(copies: Sequence[_Item]) -> Iterator[Diagnosis]:
     """Yield skills that neither a signature nor a lock file accounts for, and those that are not as that says."""
-    unknown = [
-        item
-        for item in copies
-        if item.verdict is Verdict.UNSIGNED and not locked_source(item.root.around, item.path.partition("/")[0])
-    ]
+    unknown = [item for item in copies if item.verdict is Verdict.UNSIGNED and not installed_from(item.root, item.read)]
     if unknown:
         names = tuple(dict.fromkeys(item.ref for item in unknown))
         message = f"{CODES['unaccounted']}: {len(names)} skills"
         yield Diagnosis("unaccounted", names, message, "rye init signs your own", unknown[0].file)
-    roots = {item.root.around: item.root for item in copies if item.root.space is Space.PROJECT}
-    for project in roots:
-        beside = [item.root for item in copies if item.root.around == project]
-        try:
-            changed = list(compare_lock(project, dict.fromkeys(beside)))
-        except ItemError as error:
-            yield Diagnosis("unreadable", (), error.message, error.hint, str(project / LOCK_FILE))
-            continue
-        for each in changed:
-            fix = "compare it with its source, and install it again"
-            yield Diagnosis(each.code, (), each.message, fix, str(each.path))
+    beside = defaultdict[Path, dict[Root, None]](dict)
+    for item in copies:
+        beside[item.root.around][item.root] = None
+    for folder, roots in beside.items():
+        for path in RECORDS:
+            try:
+                read_lock(folder, path)
+            except ItemError as error:
+                yield Diagnosis("unreadable", (), error.message, error.hint, str(folder / path))
+        projects = [root for root in roots if root.space is Space.PROJECT]
+        with suppress(ItemError):
+            for each in compare_lock(folder, projects) if projects else ():
+                fix = "compare it with its source, and install it again"
+                yield Diagnosis(each.code, (), each.message, fix, str(each.path))

@@ -13,9 +13,8 @@ from rye.registry.lookup import find_item, reading
 from rye.registry.reports import LoadedItem
 from rye.search.predicates import States
 from rye.spaces.lists import warn_beside
-from rye.spaces.model import Root, Space
 from rye.spaces.signed import ReadItem, read_item
-from rye.spaces.skills_lock import locked_source
+from rye.spaces.skills_lock import installed_from
 from rye.trust.judge import judge
 from rye.trust.trust_set import TrustSet
 from rye.trust.trust_store import system_clock
@@ -57,7 +56,7 @@ def load_item(
         file=part.root.file(paths[0]),
         content=_text(found_item.data),
         data=found_item.data,
-        installed_from=_installed_from(part.root, item_id),
+        installed_from=installed_from(part.root, found_item),
         signature=judge(found_item.evidence, origin=found_item.origin, trust=trust, now=now),
         shadows=shadows,
         shadowed_by=shadowed_by,
@@ -71,11 +70,6 @@ def load_item(
             *(warn_beside(part.root, paths[0]) if runs else ()),
         ),
     )
-
-
-def _installed_from(root: Root, item_id: str) -> str:
-    is_installed = root.has_skills and root.space is Space.PROJECT
-    return locked_source(root.around, item_id) if is_installed else ""
 
 
 def _text(data: bytes) -> str:

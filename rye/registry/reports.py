@@ -25,7 +25,7 @@ class LoadedItem(InSpace, Report):
     ``system:<bundle>``) of the same id. ``folder``, ``states`` and ``successor`` are as those of a hit; ``warnings``
     say where a copy of another signer is hidden, and what of its successor is not trusted or not believed.
     ``content`` is the text of ``data``, the bytes of the file.
-    ``installed_from`` is where ``skills-lock.json`` says that a skill came from; nobody has signed that.
+    ``installed_from`` is where the tool that installed a skill wrote that it came from; nobody has signed that.
     """
 
     item: Item

@@ -159,6 +159,9 @@ class ClauseExplainer:
         if name == "signer":
             return _listed([name for name in self.search.backend.states.signers(np.asarray([self.doc])) if name])
         part, local = self.search.reader.locate(self.doc)
+        if name == "installed-from":
+            folder = part.segment.ids[local].partition("/")[0]
+            return self.search.backend.states.sources(part.root).get(folder, "missing")
         found = Values.of_key(part.segment, name).of(local)
         if name == "updated" and not found:
             found = Values.of_key(part.segment, "created").of(local)

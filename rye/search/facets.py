@@ -31,6 +31,7 @@ FACETS: Mapping[str, str] = {
     "tag": "tags",
     "verdict": "verdict",
     "signer": "signer",
+    "installed-from": "installed-from",
     "tags": "tags",
     "bundle": "bundle",
     "format": "format",
@@ -190,6 +191,9 @@ def _facet(key: str, split: Sequence[tuple[Part, Ints]], states: States, docs: I
             found = states.signers(docs)
             missing = found.pop("", 0)
             return _listed(found, most, missing)
+        case "installed-from":
+            found = states.installed(docs)
+            return _listed(found, most, len(docs) - sum(found.values()))
     return _by_entry(key, split, most)
 
 

@@ -95,6 +95,7 @@ KEYWORD_FIELDS: Mapping[str, KeywordField] = {
         KeywordField("created", "date", "date of creation from the metadata"),
         KeywordField("updated", "date", "date of the last change from the metadata"),
         KeywordField("signer", "text", "fingerprint of the key that signed the item"),
+        KeywordField("installed-from", "text", "where a skill came from, as its installer wrote"),
         KeywordField("is", "text", "a verdict or state", ("verdict",)),
         KeywordField("references", "text", "id or type:id of an item that it refers to, be it there or not"),
         KeywordField("referenced-by", "text", "id or type:id of an item that refers to it"),
@@ -104,7 +105,7 @@ KEYWORD_FIELDS: Mapping[str, KeywordField] = {
 RELATION_FIELDS = ("references", "referenced-by")
 """Keyword fields that are asked of the relations between items."""
 
-UNORDERED = frozenset({"is", "signer", *RELATION_FIELDS})
+UNORDERED = frozenset({"is", "signer", "installed-from", *RELATION_FIELDS})
 """Keyword fields that are not compared as values: they know neither ranges nor typos."""
 
 STATES: Mapping[str, str] = {

@@ -28,6 +28,7 @@ from rye.spaces.model import Root
 from rye.spaces.read import FolderReader, Read, read_file
 from rye.spaces.shadowing import cut_short
 from rye.spaces.signed import ReadItem, parse_item, read_signed
+from rye.spaces.skills_lock import installed_from
 from rye.trust.judge import judge
 from rye.trust.keys import remembering_verify
 from rye.trust.model import Signature
@@ -278,6 +279,7 @@ class PageBuilder(NamedTuple):
             explain=near.explain(traces) if near and traces is not None else traces,
             similarity=near.similarity if near else None,
             hybrid=near.hybrid_match(item) if near else None,
+            installed_from=installed_from(root, hydrated.read, self.hydrator.states.sources(root)),
         )
 
     def _terms(self, *, few: bool) -> list[Term]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -12,11 +12,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from rye.index.arrays import Bools, Ints, Numbers
+from rye.index.arrays import Bools, Ints, Numbers, pack, unique
 from rye.index.reader import Part, Reader
-from rye.index.schema import FIELD_NUMBER, HIDDEN_STATES, SEPARATOR, TYPE_NAMES, TYPE_NUMBER
+from rye.index.schema import FIELD_NUMBER, HIDDEN_STATES, SEPARATOR, TYPE_NAMES, TYPE_NUMBER, fold_value
 from rye.index.segment import Segment
-from rye.index.terms import escape
+from rye.index.terms import Strings, escape
 from rye.index.verdict_cache import VERDICT_NUMBER, VerdictColumn, column_name, verdict_column
 from rye.items.scope import Scope
 from rye.search import bound
@@ -24,7 +24,9 @@ from rye.search.expand import similar
 from rye.search.fields import between
 from rye.search.graph import Graph, graph_of
 from rye.search.succession import Succession
+from rye.spaces.model import Root
 from rye.spaces.shadowing import foreign_copy
+from rye.spaces.skills_lock import installed_sources
 from rye.trust.judge import judge
 from rye.trust.keys import remembering_verify
 from rye.trust.model import Signature, Verdict
@@ -40,6 +42,9 @@ def tally(numbers: Numbers, size: int) -> Ints:
         return np.bincount(numbers, minlength=size)
     return np.asarray([np.count_nonzero(numbers == number) for number in range(size)], np.int64)
 
+
+_STATED = "metadata.github-repo"
+"""The metadata key in which ``gh skill`` writes where a skill came from."""
 
 _kept_verdicts: WeakKeyDictionary[Segment, tuple[Path, VerdictColumn]] = WeakKeyDictionary()
 _kept_shadowing: WeakKeyDictionary[Reader, dict[str, Bools]] = WeakKeyDictionary()
@@ -58,6 +63,7 @@ class States:
         self._trust = trust
         self._now = now
         self._columns: list[VerdictColumn] | None = None
+        self._sources: dict[Root, Mapping[str, str]] = {}
 
     def having(self, state: str) -> Bools:
         """Return a mask of the documents in one of :data:`rye.search.fields.STATES`."""
@@ -176,6 +182,43 @@ class States:
             masks.append(pick[column.signer_of])
         return np.concatenate(masks)
 
+    def installed_from(self, glob: str) -> Bools:
+        """Return a mask of the documents of skills that came from a source that matches a glob."""
+        found = np.zeros(self._reader.size, bool)
+        for source, docs in self._installed.items():
+            offsets, text = pack([fold_value(source)])
+            if len(Strings(offsets, memoryview(text)).matching(glob)):
+                found[docs] = True
+        return found
+
+    def installed(self, docs: Ints) -> dict[str, int]:
+        """Return how many of some documents, ascending, came from each source."""
+        counts = {source: int(np.isin(docs, these).sum()) for source, these in self._installed.items()}
+        return {source: count for source, count in counts.items() if count}
+
+    @cached_property
+    def _installed(self) -> dict[str, Ints]:
+        """The documents of skills by the source that they came from: by their metadata, else by a record."""
+        found = dict[str, list[Ints]]()
+        for part in self._reader.parts:
+            entries, low, high = part.segment.keywords, *part.segment.keyword_range(_STATED)
+            is_stated = np.zeros(part.segment.docs, bool)
+            for number in range(low, high):
+                docs = part.segment.keyword_docs(np.asarray([number]))
+                is_stated[docs] = True
+                found.setdefault(entries[number].partition(SEPARATOR)[2], []).append(docs + part.base)
+            for folder, source in self.sources(part.root).items():
+                if (at := entries.find(f"skill{SEPARATOR}{fold_value(folder)}")) >= 0:
+                    docs = part.segment.keyword_docs(np.asarray([at]))
+                    found.setdefault(source, []).append(docs[~is_stated[docs]] + part.base)
+        return {source: unique(*several) for source, several in found.items()}
+
+    def sources(self, root: Root) -> Mapping[str, str]:
+        """Return where the skills of a root came from: folder → source."""
+        if root not in self._sources:
+            self._sources[root] = installed_sources(root)
+        return self._sources[root]
+
     def sources_of(self, item_type: str, item_id: str, known: Part | None = None) -> list[str]:
         """Return the source of every live document with this type and id, by priority; ``known`` is a part with one."""
         entry, sources = f"key{SEPARATOR}{item_type}:{item_id}", list[str]()
@@ -249,6 +292,10 @@ def accepted(reader: Reader, node: bound.Filter, states: States) -> Bools:
             return states.signed_by("*")
         case bound.Glob(name="signer", pattern=pattern):
             return states.signed_by(pattern)
+        case bound.Has(name="installed-from"):
+            return states.installed_from("*")
+        case bound.Glob(name="installed-from", pattern=pattern):
+            return states.installed_from(pattern)
         case bound.Has(name="references" | "referenced-by") | bound.Refers():
             return states.here(related(states.graph(), node))
     return _by_value(reader, node)

@@ -74,6 +74,7 @@ class SearchResult(Report):
     what takes its place, or how it is written where that is not there.
     ``line`` is where in the file the query matches: the first such symbol, else the preview's first match, else 1.
     ``symbols`` are those whose names match the query, the best first. The item itself (``Registry.get``) has all.
+    ``installed_from`` is where the tool that installed a skill wrote that it came from; nobody has signed that.
     ``folder`` is the folder of a client in which it is, as ``.claude/skills``; empty for ``.ai`` and bundles.
     ``similarity`` is the cosine as it is, never boosted or fused; None in keyword search, or where there is no vector.
     """
@@ -106,6 +107,7 @@ class SearchResult(Report):
     explain: tuple[ClauseTrace, ...] | None = None
     similarity: float | None = None
     hybrid: HybridMatch | None = None
+    installed_from: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able values; ``explain``, ``similarity`` and ``hybrid`` only where there is one."""

@@ -16,6 +16,7 @@ from rye.errors import ItemError
 from rye.items.clients import SKILL_FILE
 from rye.items.hidden import describe_hidden
 from rye.items.model import Item, ItemType
+from rye.items.provenance import stated_source
 from rye.items.reader import parse
 from rye.spaces.model import FileStat, Root, stat_of
 from rye.spaces.read import Read, is_detached, read_chunks, read_file, skill_of, suffix_of, unreadable
@@ -191,6 +192,7 @@ class ReadItem(NamedTuple):
         suffix: Its extension.
         detached: Its detached signature, or the skill that it belongs to.
         hidden: A sentence about text in it that a reader does not see; empty where there is none.
+        stated_source: Where its metadata says that it came from; see :func:`rye.items.provenance.stated_source`.
     """
 
     data: bytes
@@ -200,6 +202,7 @@ class ReadItem(NamedTuple):
     suffix: str
     detached: Detached = None
     hidden: str = ""
+    stated_source: str = ""
 
 
 def read_item(
@@ -257,4 +260,5 @@ def parse_item(
         content_digest=content_digest,
         detached=detached,
     )
-    return ReadItem(data, item, evidence, origin, suffix, detached, describe_hidden(data, suffix))
+    hidden, source = describe_hidden(data, suffix), stated_source(item.metadata)
+    return ReadItem(data, item, evidence, origin, suffix, detached, hidden, source)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from rye._files import real_path
 from rye.errors import EnvironmentFault, ItemError
 from rye.items.clients import FIXED_FILES, OF_BUNDLES, PLUGIN
+from rye.items.provenance import LOCK_FILE
 from rye.spaces.discover import project_root
 from rye.spaces.lists import (
     NOTES,
@@ -26,7 +27,7 @@ from rye.spaces.lists import (
     list_folder,
 )
 from rye.spaces.model import FOLDER, Root, Space, is_within
-from rye.spaces.skills_lock import LOCK_FILE, compare_lock
+from rye.spaces.skills_lock import compare_lock
 from rye.spaces.snapshot import LINK, MAX_FILES, PLAIN, FileMode
 from rye.spaces.state import state_warning
 from rye.spaces.uncovered import beside_warning

@@ -146,7 +146,7 @@ def _facts(loaded: LoadedItem) -> Iterator[tuple[str, str]]:
     yield "signed", signed_by(signature)
     yield "source", source_name(loaded.space, loaded.bundle, loaded.folder)
     yield "path", loaded.path
-    yield "installed from", loaded.installed_from and f"{loaded.installed_from}, as skills-lock.json says"
+    yield "installed from", loaded.installed_from and f"{loaded.installed_from}, as its installer wrote"
     yield "shadows", ", ".join(loaded.shadows)
     yield "shadowed by", ", ".join(loaded.shadowed_by)
     yield "warning", "; ".join(loaded.warnings)
@@ -224,7 +224,7 @@ def _columns(hit: SearchResult) -> tuple[str, str, str, str]:
     return (
         name,
         column(hit.version),
-        source_name(hit.source, hit.bundle, hit.folder),
+        source_name(hit.source, hit.bundle, hit.folder) + (f" from {hit.installed_from}" if hit.installed_from else ""),
         inline(hit.description or hit.title),
     )
 
