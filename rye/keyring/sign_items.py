@@ -37,7 +37,8 @@ from rye.trust.judge import judge
 from rye.trust.keys import PublicKey, SigningKey
 from rye.trust.line import DETACHED_SUFFIX, SigningTerms, sign_bytes, sign_detached
 from rye.trust.list import SKILL_SIGNATURE, ListedFile, Skill, sign_skill, unlistable, write_rows
-from rye.trust.model import EnvelopeFormat, Verdict
+from rye.trust.model import OMS, EnvelopeFormat, Verdict
+from rye.trust.reasons import UNCHECKED
 from rye.trust.trust_entry import TrustEntry, TrustScope
 from rye.trust.trust_file import trust_file_bytes, trust_file_name
 from rye.trust.trust_set import TrustSet
@@ -107,7 +108,7 @@ class _Job:
     def judge(self, *trusts: TrustSet) -> None:
         """Judge the signature that the file has by some keys, and where it does not count, by others."""
         first, *others = [self._state(trust) for trust in trusts]
-        if first[1] in {"", "unknown-key"}:  # what the others know of another key
+        if not first[1] or first[1] in UNCHECKED:  # what the others know of another key
             first = next((each for each in (first, *others) if not each[1]), (others or [first])[-1])
         self.signer, self.code = first
 
@@ -115,7 +116,7 @@ class _Job:
         """Return who signed, and the reason code; no code where the signature is valid and of today's format."""
         found = judge(self.read.evidence, origin=self.read.origin, trust=trust, now=system_clock())
         is_whole = found.verdict is Verdict.TRUSTED or (found.code == "outside-skill" and not self.skill)
-        return found.signer, "" if is_whole and found.format == EnvelopeFormat.V2 else found.code
+        return found.signer, "" if is_whole and found.format in {EnvelopeFormat.V2, OMS} else found.code
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -136,7 +137,7 @@ class _Job:
         """The bytes of that file as they stand."""
         found = self.read.detached
         if self.skill:
-            return found.folder.data if isinstance(found, Skill) else None
+            return found.folder.data if isinstance(found, Skill) and found.folder.name == SKILL_SIGNATURE else None
         return found if isinstance(found, bytes) else self.read.data if not is_detached(self.file.rel_path) else None
 
     def take(self, inside: Mapping[str, bytes]) -> bool:

@@ -12,11 +12,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from rye.index.arrays import Bools, Ints, Numbers
+from rye.index.arrays import Bools, Ints, Numbers, pack
 from rye.index.reader import Part, Reader
-from rye.index.schema import FIELD_NUMBER, HIDDEN_STATES, SEPARATOR, TYPE_NAMES, TYPE_NUMBER
+from rye.index.schema import FIELD_NUMBER, HIDDEN_STATES, SEPARATOR, TYPE_NAMES, TYPE_NUMBER, fold_values
 from rye.index.segment import Segment
-from rye.index.terms import escape
+from rye.index.terms import Strings, escape
 from rye.index.verdict_cache import VERDICT_NUMBER, VerdictColumn, column_name, verdict_column
 from rye.items.scope import Scope
 from rye.search import bound
@@ -145,7 +145,7 @@ class States:
     def _column(self, part: Part, path: Path, trust: TrustSet) -> VerdictColumn:
         """Return the verdicts on a segment; the last ones stay with the segment as long as it is open."""
         kept = _kept_verdicts.get(part.segment)
-        if kept is None or kept[0] != path:
+        if kept is None or kept[0] != path or not kept[1].holds_at(self._now):
             column = verdict_column(path, part.segment, part.root, trust=trust, now=self._now)
             kept = _kept_verdicts[part.segment] = path, column
         return kept[1]
@@ -167,13 +167,14 @@ class States:
         return found
 
     def signed_by(self, glob: str) -> Bools:
-        """Return a mask of the documents whose signer's fingerprint matches a glob; no signer matches nothing."""
+        """Return a mask of the documents whose signer, in any case, matches a glob; no signer matches nothing."""
         masks = [np.zeros(0, bool)]
         for column in self._verdict_columns():
-            pick = np.zeros(len(column.signers), bool)
-            pick[column.signers.matching(glob)] = True
-            pick[[number for number, name in enumerate(column.signers.everything) if not name]] = False
-            masks.append(pick[column.signer_of])
+            names = fold_values(column.signers.everything)
+            distinct = sorted({name for name in names if name})
+            offsets, buffer = pack(distinct)
+            matched = {distinct[at] for at in Strings(offsets, memoryview(buffer)).matching(glob)}
+            masks.append(np.asarray([name in matched for name in names], bool)[column.signer_of])
         return np.concatenate(masks)
 
     def sources_of(self, item_type: str, item_id: str, known: Part | None = None) -> list[str]:
