@@ -219,7 +219,8 @@ def _found(
     if code in ABOUT_KEY:
         words = f"the signature holds, but {words}"
     claimed = "" if len(evidence.proof) > 1 else key  # certificates name nobody until a root vouches for them
-    signer, owner = (subject or str(entry.fingerprint), entry.owner) if entry else (claimed, "")
+    named = "" if code in ABOUT_KEY else subject  # the key that does not count is that of the root
+    signer, owner = (named or str(entry.fingerprint), entry.owner) if entry else (claimed, "")
     line = (evidence.signed_at, evidence.format, evidence.audience)
     return Signature(reason.verdict, code, words, signer, owner, *line)
 

@@ -142,6 +142,11 @@ class Signature(NamedTuple):
         return self._asdict() | {"verdict": str(self.verdict)}
 
 
+def signer_words(signer: str) -> str:
+    """Return who signed, in words: the first digits of a fingerprint, or the subject of a certificate (it has a ``=``)."""
+    return f"the certificate of {signer}" if "=" in signer else f"key {signer[:16]}"
+
+
 class Evidence(NamedTuple):
     """The facts that the bytes alone prove, before any key is consulted; trust-independent, so an index may keep it.
 

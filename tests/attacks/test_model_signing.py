@@ -83,6 +83,11 @@ class Shop:
         assert {f"{hit.type}:{hit.id}" for hit in hits} == set(items)
         return {hit.signature.code for hit in hits}
 
+    def told(self) -> str:
+        """Return what the last command printed."""
+        found = self._capsys.readouterr()
+        return found.out + found.err
+
     def reason(self) -> str:
         """Return the one reason of all items."""
         (reason,) = {each["reason"] for each in self.items().values()}
@@ -535,9 +540,25 @@ def test_signature_of_rye_counts_before_the_bundle(shop: Shop) -> None:
 
 def test_skill_that_its_publisher_signed_is_left_when_everything_is_signed(shop: Shop) -> None:
     """As with what another key that counts has validly signed."""
-    assert main(["sign", "--all", "--project", str(shop.sim.project)]) in {0, 1}
+    sign = ["sign", "--project", str(shop.sim.project)]
+    for words in ([*sign, "--all"], [*sign, str(shop.skill)]):
+        assert main(words) in {0, 2}
+        assert "left as Acme signed it, with the certificate of O=Acme,CN=Signer" in shop.told()
     assert not (shop.skill / "SKILL.sig").exists()
-    assert shop.codes() == {"ok-oms"}
+    assert shop.searched() == {"ok-oms"}
+
+
+@pytest.mark.parametrize("bundle", ["of a stranger", "broken"])
+def test_skill_that_a_stranger_signed_is_left_when_everything_is_signed(shop: Shop, bundle: str) -> None:
+    """Nobody answers in passing for what others wrote; named, it is signed."""
+    root, middle, signer = Authority("Evil").chain()
+    shop.write(b"{" if bundle == "broken" else bundle_of(statement_of(FILES), signer, middle, root))
+    sign = ["sign", "--project", str(shop.sim.project)]
+    main([*sign, "--all"])
+    assert not (shop.skill / "SKILL.sig").exists()
+    assert "a key signed them that you do not trust" in shop.told()
+    assert main([*sign, str(shop.skill)]) == 0
+    assert shop.codes() == {"ok"}
 
 
 def test_bundle_removed_leaves_the_skill_unsigned(shop: Shop) -> None:
