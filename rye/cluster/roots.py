@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from rye._text import may_name_item
+from rye.errors import SigningError
 from rye.items.clients import (
     FIXED_FILES,
     OF_BUNDLES,
@@ -27,8 +29,9 @@ from rye.items.clients import (
 )
 from rye.spaces.model import Root, Space
 from rye.spaces.signed import ReadItem, parse_item
-from rye.trust.list import ListedFile, Skill, SkillFolder, read_rows
+from rye.trust.list import BUNDLE_FILE, SKILL_SIGNATURE, ListedFile, Skill, SkillFolder, read_rows
 from rye.trust.model import Coverage, Origin
+from rye.trust.oms import read_bundle
 
 NOWHERE: Final = Path(os.devnull) / "cluster"
 """The place of the roots of a cluster: no file can be there."""
@@ -144,7 +147,7 @@ def read_document(
         path: Its path below that, which has to stand for the type and id given.
         named: Type and id.
         data: The bytes of its file.
-        proof: Those of its signature file: ``NAME.sig``, or ``SKILL.sig`` of its ``skill``.
+        proof: Those of its signature file: ``NAME.sig``, or ``SKILL.sig`` or ``skill.oms.sig`` of its ``skill``.
         skill: The folder of the skill that it is signed with; empty for none.
 
     Raises:
@@ -161,7 +164,8 @@ def read_document(
             message = f"{path[:80]!r} is no file of a skill"
             raise ValueError(message)
         inner = path[len(skill) + 1 :]
-        detached = Skill(SkillFolder(skill, proof, _listed_files(proof, inner)), inner)
+        name = BUNDLE_FILE if proof.startswith(b"{") else SKILL_SIGNATURE
+        detached = Skill(SkillFolder(skill, proof, _listed_files(name, proof, inner), name), inner)
     read = parse_item(data, root.origin(*named, path), path, detached=detached)
     evidence = read.evidence
     is_alone = root.has_skills and not skill and path.rpartition("/")[2] == SKILL_FILE
@@ -171,10 +175,13 @@ def read_document(
     return read._replace(evidence=evidence)
 
 
-def _listed_files(signature: bytes, path: str) -> tuple[ListedFile, ...]:
+def _listed_files(name: str, signature: bytes, path: str) -> tuple[ListedFile, ...]:
     """Return the files of a skill as its signed list names them, and the one at hand, whose bytes are judged.
 
     The others are not on the cluster; what it said of them would be its own word.
     """
+    if name == BUNDLE_FILE:
+        with suppress(SigningError):  # what is wrong with it, the evidence says
+            return tuple(ListedFile(path, "100644", digest) for path, digest in read_bundle(signature).files.items())
     rows = read_rows(signature.partition(b"\n")[2])
     return tuple(({path: ListedFile(path, "100644", "")} | rows).values())

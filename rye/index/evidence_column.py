@@ -58,6 +58,7 @@ class EvidenceWriter:
                 one.audience,
                 one.placement,
                 one.skill,
+                one.proof,
             )
             columns = ("c" if content else "") + ("d" if digest else "") + ("s" if signature else "")
             self._rests.append(_record(columns, rest))

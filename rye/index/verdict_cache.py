@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +28,10 @@ from rye.index.segment import Segment
 from rye.index.terms import Strings
 from rye.spaces.lists import place_of
 from rye.spaces.model import Root
+from rye.trust.certificates import ForeignKey
 from rye.trust.judge import judge
 from rye.trust.model import Evidence, Verdict
+from rye.trust.oms import moments_of
 from rye.trust.trust_set import TrustSet
 
 logger = logging.getLogger(__name__)
@@ -38,16 +40,28 @@ VERDICT_NAMES = tuple(str(verdict) for verdict in Verdict)
 VERDICT_NUMBER = {name: number for number, name in enumerate(VERDICT_NAMES)}
 
 
+_NEVER: Final = 1e12
+
 MAX_COLUMNS = 4
 """Trust sets whose verdicts are kept for a segment: people, CI and ``--trust`` use a few by turns."""
 
 
 class VerdictColumn(NamedTuple):
-    """Shape ``(docs,)`` each: verdict number, and number of the signer in ``signers``."""
+    """Shape ``(docs,)`` each: verdict number, and number of the signer in ``signers``.
+
+    Certificates begin and cease to be valid without a change of the trust set: the verdicts hold after ``since`` until
+    ``until``, in seconds since 1970.
+    """
 
     verdicts: npt.NDArray[np.uint8]
     signer_of: npt.NDArray[np.int32]
     signers: Strings
+    since: float
+    until: float
+
+    def holds_at(self, now: datetime) -> bool:
+        """Return whether the verdicts are those of a moment."""
+        return self.since < now.timestamp() <= self.until
 
 
 def verdict_column(path: Path, segment: Segment, root: Root, *, trust: TrustSet, now: datetime) -> VerdictColumn:
@@ -63,15 +77,26 @@ def verdict_column(path: Path, segment: Segment, root: Root, *, trust: TrustSet,
     try:
         file = Container(path)
         arrays = {name: file.array(name) for name in ("verdicts", "signer_of", "signer.offsets")}
-        column = _column(arrays, file.buffer("signer.buffer"))
-    except (DamagedError, KeyError, ValueError):
+        column = _column(arrays, file.buffer("signer.buffer"), file.meta["since"], file.meta["until"])
+    except (DamagedError, KeyError, TypeError, ValueError):
         column = None
-    if column is None or len(column.verdicts) != segment.docs:
-        arrays = _judge_all(segment, root, trust, now)
-        _keep(path, arrays, {})
+    if column is None or len(column.verdicts) != segment.docs or not column.holds_at(now):
+        arrays, (since, until) = _judge_all(segment, root, trust, now), _period(segment, trust, now)
+        _keep(path, arrays, {"since": since, "until": until})
         _remove_oldest(path)
-        column = _column(arrays, memoryview(arrays["signer.buffer"].tobytes()))
+        column = _column(arrays, memoryview(arrays["signer.buffer"].tobytes()), since, until)
     return column
+
+
+def _period(segment: Segment, trust: TrustSet, now: datetime) -> tuple[float, float]:
+    """Return between which moments around this one no certificate begins or ceases to be valid."""
+    certificates = {each for one in segment.evidence.kinds()[1] for each in one.proof[1:]}
+    roots = (entry.public for entry in trust.entries)
+    certificates |= {each.der for each in roots if isinstance(each, ForeignKey) and each.is_certificate}
+    moments = [moment.timestamp() for moment in moments_of(certificates)] if certificates else []
+    at = now.timestamp()
+    since = max((each for each in moments if each < at), default=0.0)
+    return since, min((each for each in moments if each >= at), default=_NEVER)
 
 
 def _remove_oldest(path: Path) -> None:
@@ -96,11 +121,12 @@ def column_name(root: Root, trust: TrustSet, digest: str) -> str:
     return hashlib.sha256(repr(facts).encode("utf-8", "backslashreplace")).hexdigest()[: len(digest)]
 
 
-def _column(arrays: Mapping[str, Array], buffer: memoryview) -> VerdictColumn:
-    return VerdictColumn(arrays["verdicts"], arrays["signer_of"], Strings(arrays["signer.offsets"], buffer))
+def _column(arrays: Mapping[str, Array], buffer: memoryview, since: float, until: float) -> VerdictColumn:
+    signers = Strings(arrays["signer.offsets"], buffer)
+    return VerdictColumn(arrays["verdicts"], arrays["signer_of"], signers, float(since), float(until))
 
 
-def _keep(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, str]) -> None:
+def _keep(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
     """Write arrays for the next process; what cannot be written is made again each time."""
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:

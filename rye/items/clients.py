@@ -300,6 +300,12 @@ OF_BUNDLES: Final = (
 SKILLS: Final = ClientFolder(".", "skill", "agents")
 """A folder that itself holds skills."""
 
+
+def holds_skills(place: str) -> bool:
+    """Return whether a folder of a client, as an origin names it, is one of skills."""
+    return place.rpartition("/")[2] in {SKILLS_FOLDER, "skill", SKILLS.place}
+
+
 PLUGIN: Final = ".claude-plugin"
 """The folder that makes a folder a plugin or a marketplace of plugins."""
 

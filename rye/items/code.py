@@ -21,6 +21,15 @@ from rye.items.values import cut_blank_head
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Query
 
+CODE_ENDINGS = (
+    *(".py", ".pyw", ".pyc", ".pyd", ".so", ".dll", ".dylib", ".pth"),
+    *(".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".node", ".wasm"),
+    *(".sh", ".bash", ".zsh", ".fish", ".ps1", ".psm1", ".bat", ".cmd", ".exe", ".com"),
+    *(".rb", ".pl", ".pm", ".php", ".lua", ".tcl", ".r", ".jl", ".awk", ".class", ".jar"),
+    "/package.json",
+)
+"""Endings of the names of files, behind a slash, that programs in the same folder load as code."""
+
 SECONDS, SECONDS_PER_BYTE = 0.25, 1.5e-6
 """CPU time that parsing may take; real code takes a tenth of it. The parser has inputs that take quadratic time."""
 

@@ -37,7 +37,8 @@ from rye.trust.judge import judge
 from rye.trust.keys import PublicKey, SigningKey
 from rye.trust.line import DETACHED_SUFFIX, SigningTerms, sign_bytes, sign_detached
 from rye.trust.list import SKILL_SIGNATURE, ListedFile, Skill, sign_skill, unlistable, write_rows
-from rye.trust.model import EnvelopeFormat, Verdict
+from rye.trust.model import OMS, EnvelopeFormat, Verdict, signer_words
+from rye.trust.reasons import UNCHECKED
 from rye.trust.trust_entry import TrustEntry, TrustScope
 from rye.trust.trust_file import trust_file_bytes, trust_file_name
 from rye.trust.trust_set import TrustSet
@@ -103,19 +104,21 @@ class _Job:
     files: tuple[ListedFile, ...] = ()
     signer: str = ""
     code: str = ""
+    owner: str = ""
 
     def judge(self, *trusts: TrustSet) -> None:
         """Judge the signature that the file has by some keys, and where it does not count, by others."""
         first, *others = [self._state(trust) for trust in trusts]
-        if first[1] in {"", "unknown-key"}:  # what the others know of another key
+        if not first[1] or first[1] in UNCHECKED:  # what the others know of another key
             first = next((each for each in (first, *others) if not each[1]), (others or [first])[-1])
-        self.signer, self.code = first
+        self.signer, self.code, self.owner = first
 
-    def _state(self, trust: TrustSet) -> tuple[str, str]:
-        """Return who signed, and the reason code; no code where the signature is valid and of today's format."""
+    def _state(self, trust: TrustSet) -> tuple[str, str, str]:
+        """Return who signed, the reason code and the owner; no code for a valid signature of today's format."""
         found = judge(self.read.evidence, origin=self.read.origin, trust=trust, now=system_clock())
         is_whole = found.verdict is Verdict.TRUSTED or (found.code == "outside-skill" and not self.skill)
-        return found.signer, "" if is_whole and found.format == EnvelopeFormat.V2 else found.code
+        code = "" if is_whole and found.format in {EnvelopeFormat.V2, OMS} else found.code
+        return found.signer, code, found.owner
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -136,7 +139,7 @@ class _Job:
         """The bytes of that file as they stand."""
         found = self.read.detached
         if self.skill:
-            return found.folder.data if isinstance(found, Skill) else None
+            return found.folder.data if isinstance(found, Skill) and found.folder.name == SKILL_SIGNATURE else None
         return found if isinstance(found, bytes) else self.read.data if not is_detached(self.file.rel_path) else None
 
     def take(self, inside: Mapping[str, bytes]) -> bool:
@@ -402,10 +405,11 @@ def _notes_warnings(notes: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 def _kept(jobs: Iterable[_Job], fingerprint: str, trusts: Iterable[TrustSet]) -> tuple[str, ...]:
     """Return whose signatures stay, beside those of the key that signs."""
     counts = Counter(job.signer for job in jobs if not job.code and job.signer != fingerprint)
-    owners = {signer: trust.named(signer)[0].owner for trust in trusts for signer in counts}
+    named = {signer: entry.owner for trust in trusts for signer in counts for entry in trust.named(signer)[:1]}
+    owners = {job.signer: job.owner for job in jobs} | named
     return tuple(
         f"left as {owners[signer] or 'their owner'} signed {'it' if count == 1 else f'them: {count:,} items'}, "
-        f"with key {signer[:16]}; --force signs with your key"
+        f"with {signer_words(signer)}; --force signs with your key"
         for signer, count in counts.items()
     )
 
@@ -419,7 +423,8 @@ def _drop_strangers(jobs: list[_Job], texts: Sequence[str], trusts: Sequence[Tru
         A warning that names them.
     """
     named = {name for text in texts for name in (text, os.path.abspath(text))}  # noqa: PTH100 - links stay
-    foreign = [job for job in jobs if job.signer and not any(trust.named(job.signer) for trust in trusts)]
+    signed = [job for job in jobs if job.code and (job.signer or job.read.evidence.format == OMS)]
+    foreign = [job for job in signed if not any(trust.named(job.signer) for trust in trusts)]
     left = [job for job in foreign if named.isdisjoint(job.names)]
     jobs[:] = [job for job in jobs if job not in left]
     if not left:

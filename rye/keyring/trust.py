@@ -23,6 +23,7 @@ from rye.options.search import TRUST_SPACE
 from rye.spaces.discover import check_writable, project_root
 from rye.spaces.layout import Layout
 from rye.spaces.model import FOLDER
+from rye.trust.certificates import ForeignKey, read_public
 from rye.trust.keys import PublicKey, SigningKey, kind_of_foreign_key, refuse_key_text
 from rye.trust.model import Clock
 from rye.trust.reasons import reach_of
@@ -77,7 +78,8 @@ class Trust:
         """Trust a key: a trust file of it in a space. Limits not given are those of the file given.
 
         Args:
-            key: A trust file, a file with a public key as PEM, ``ed25519:BASE64``, or the fingerprint of a known key.
+            key: A trust file, a file with a public key or a root certificate as PEM, ``ed25519:BASE64``, or the
+                fingerprint of a known key.
             owner: Who it belongs to.
             patterns: What it may sign.
             not_after: Last moment at which it counts.
@@ -245,7 +247,8 @@ class Trust:
         if not (text.startswith(_PREFIX) or FINGERPRINT.fullmatch(text) or is_path(text)):
             return None
         try:
-            return self._resolve(text).public
+            public = self._resolve(text).public
+            return public if isinstance(public, PublicKey) else None  # others sign nothing here
         except RyeError as error:
             if error.code in {"private-key", "trust-not-found"}:
                 return None
@@ -270,10 +273,11 @@ class Trust:
             message = f"{path} is a private key; to trust a key its public half is enough"
             raise SigningError("private-key", message, hint="rye keys export writes the trust file of a key of yours")
         if what := kind_of_foreign_key(data):
-            hint = "rye needs a trust file, or an Ed25519 public key in PEM: its owner runs rye keys export > FILE"
+            hint = "rye needs a trust file, a public key or a root certificate in PEM: see rye help trust"
             raise SigningError("trust-file", f"{path} is {what}", hint=hint)
-        if data.lstrip().startswith(b"-----BEGIN PUBLIC KEY-----"):
-            return TrustEntry(PublicKey.from_pem(data.decode("ascii", "replace")), "", TrustScope.USER)
+        if data.lstrip().startswith((b"-----BEGIN PUBLIC KEY-----", b"-----BEGIN CERTIFICATE-----")):
+            public = read_public(data.decode("ascii", "replace"))
+            return TrustEntry(public, public.owner if isinstance(public, ForeignKey) else "", TrustScope.USER)
         return parse_trust_file(data, scope=TrustScope.USER, source=str(path))
 
     def _known(self, fingerprint: str) -> TrustEntry:

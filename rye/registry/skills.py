@@ -34,7 +34,7 @@ from rye.spaces.snapshot import FOLDER, PLAIN, PROGRAM, mode_of, tree
 from rye.trust.evidence import inspect
 from rye.trust.judge import judge
 from rye.trust.line import DETACHED_SUFFIX
-from rye.trust.list import SKILL_SIGNATURE, Skill
+from rye.trust.list import Skill
 from rye.trust.model import Evidence, Origin, Signature, Verdict
 from rye.trust.trust_store import system_clock
 
@@ -192,7 +192,7 @@ def load_skill(state: State, documents: Sequence[tuple[Part, int]]) -> ServedSki
         whole = skill if skill and skill.data is not None else None
         inside.pop(SKILL_FILE, None)
         for name, each in inside.items():
-            if whole and name == SKILL_SIGNATURE:
+            if whole and name == whole.name:
                 files[name] = ServedFile(each, signature if each == whole.data else None)
             elif whole:  # verified with these very bytes
                 here = Skill(whole, f"{folder}/{name}"[len(whole.id) + 1 :])

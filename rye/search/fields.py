@@ -94,7 +94,7 @@ KEYWORD_FIELDS: Mapping[str, KeywordField] = {
         KeywordField("version", "version", "version from the metadata"),
         KeywordField("created", "date", "date of creation from the metadata"),
         KeywordField("updated", "date", "date of the last change from the metadata"),
-        KeywordField("signer", "text", "fingerprint of the key that signed the item"),
+        KeywordField("signer", "text", "fingerprint of the key that signed the item, or subject of its certificate"),
         KeywordField("installed-from", "text", "where a skill came from, as its installer wrote"),
         KeywordField("is", "text", "a verdict or state", ("verdict",)),
         KeywordField("references", "text", "id or type:id of an item that it refers to, be it there or not"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -151,7 +151,7 @@ class States:
     def _column(self, part: Part, path: Path, trust: TrustSet) -> VerdictColumn:
         """Return the verdicts on a segment; the last ones stay with the segment as long as it is open."""
         kept = _kept_verdicts.get(part.segment)
-        if kept is None or kept[0] != path:
+        if kept is None or kept[0] != path or not kept[1].holds_at(self._now):
             column = verdict_column(path, part.segment, part.root, trust=trust, now=self._now)
             kept = _kept_verdicts[part.segment] = path, column
         return kept[1]
@@ -173,22 +173,18 @@ class States:
         return found
 
     def signed_by(self, glob: str) -> Bools:
-        """Return a mask of the documents whose signer's fingerprint matches a glob; no signer matches nothing."""
+        """Return a mask of the documents whose signer, in any case, matches a glob; no signer matches nothing."""
         masks = [np.zeros(0, bool)]
         for column in self._verdict_columns():
-            pick = np.zeros(len(column.signers), bool)
-            pick[column.signers.matching(glob)] = True
-            pick[[number for number, name in enumerate(column.signers.everything) if not name]] = False
-            masks.append(pick[column.signer_of])
+            matched = _matching(column.signers.everything, glob)
+            masks.append(np.asarray([name in matched for name in column.signers.everything], bool)[column.signer_of])
         return np.concatenate(masks)
 
     def installed_from(self, glob: str) -> Bools:
         """Return a mask of the documents of skills that came from a source that matches a glob."""
         found = np.zeros(self._reader.size, bool)
-        for source, docs in self._installed.items():
-            offsets, text = pack([fold_value(source)])
-            if len(Strings(offsets, memoryview(text)).matching(glob)):
-                found[docs] = True
+        for source in _matching(self._installed, glob):
+            found[self._installed[source]] = True
         return found
 
     def installed(self, docs: Ints) -> dict[str, int]:
@@ -243,6 +239,13 @@ class States:
     @cached_property
     def _rank(self) -> dict[str, int]:
         return {root.source: number for number, (root, _) in enumerate(self._everywhere.snapshots)}
+
+
+def _matching(names: Iterable[str], glob: str) -> set[str]:
+    """Return which of a few names match a folded glob, in any case; an empty one matches nothing."""
+    distinct = sorted((fold_value(name), name) for name in set(names) if name)
+    offsets, buffer = pack([folded for folded, _ in distinct])
+    return {distinct[at][1] for at in Strings(offsets, memoryview(buffer)).matching(glob)}
 
 
 def _shadowing(everywhere: Reader) -> dict[str, Bools]:

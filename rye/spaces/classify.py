@@ -25,7 +25,7 @@ from rye.items.model import TYPE_OF_FOLDER, ItemType
 from rye.items.reader import PLAIN_EXTENSIONS, is_item_file
 from rye.spaces.model import Root
 from rye.trust.line import DETACHED_SUFFIX
-from rye.trust.list import SKILL_SIGNATURE
+from rye.trust.list import SKILL_SIGNATURES
 
 MODULES, CACHE = "node_modules", "__pycache__"
 BAD_NAME = "the name has characters that no item id may have"
@@ -107,7 +107,7 @@ class Folder(NamedTuple):
         if self.root.has_skills:
             if self.is_hidden or not self.path or SKILL_FILE not in names:
                 return self
-            signed = (*self.signed, self.path) if SKILL_SIGNATURE in names else self.signed
+            signed = (*self.signed, self.path) if any(map(names.__contains__, SKILL_SIGNATURES)) else self.signed
             return Folder(self.root, self.path, self.depth, None, self.top or self.path, signed)
         return self._replace(is_plugin=True) if self.is_of_project and PLUGIN in names else self
 
@@ -128,7 +128,7 @@ class Folder(NamedTuple):
 
     def is_signature(self, name: str, is_item: Callable[[str], bool]) -> bool:
         """Return whether a name that ends with ``.sig`` is that of a signature, given :meth:`item_test`."""
-        is_of_skill = name == SKILL_SIGNATURE and self.root.has_skills and not self.is_hidden
+        is_of_skill = name in SKILL_SIGNATURES and self.root.has_skills and not self.is_hidden
         return is_of_skill or is_item(name.removesuffix(DETACHED_SUFFIX))
 
     def matter_test(self) -> Callable[[str], bool]:

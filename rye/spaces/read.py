@@ -19,7 +19,7 @@ from rye.items.clients import SKILL_FILE
 from rye.items.reader import MAX_BYTES
 from rye.spaces.model import FileStat, Root, Space, stat_of
 from rye.trust.line import COMMENT_MARKS
-from rye.trust.list import SKILL_SIGNATURE
+from rye.trust.list import SKILL_SIGNATURES
 
 MAX_OTHER = 268_435_456
 """How long a file that is no item may be where a list covers it, in bytes."""
@@ -108,9 +108,14 @@ def skill_of(root: Root, rel_path: str) -> str:
     folder = rel_path
     while root.has_skills and (folder := folder.rpartition("/")[0]):
         place = f"{root.path}/{folder}/"
-        if os.path.lexists(place + SKILL_SIGNATURE) and os.path.lexists(place + SKILL_FILE):
+        if signature_in(place) and os.path.lexists(place + SKILL_FILE):
             return folder
     return ""
+
+
+def signature_in(place: str) -> str:
+    """Return the name of the file that signs the skill in a folder, given with a slash behind; empty for none."""
+    return next((name for name in SKILL_SIGNATURES if os.path.lexists(place + name)), "")
 
 
 def suffix_of(rel_path: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from rye.trust.model import Signature, Verdict
+from rye.trust.model import Signature, Verdict, signer_words
 
 MAX_HIDING_WARNINGS: Final = 20
 """Items named for hiding another signer's; the rest are counted."""
@@ -39,4 +39,4 @@ def _said(signature: Signature) -> str:
     if signature.verdict in _UNPROVEN:
         return str(signature.verdict)
     owner = f" of {signature.owner}" if signature.owner else ""
-    return f"signed with key {signature.signer[:16]}{owner}"
+    return f"signed with {signer_words(signature.signer)}{owner}"

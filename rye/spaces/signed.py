@@ -19,12 +19,21 @@ from rye.items.model import Item, ItemType
 from rye.items.provenance import stated_source
 from rye.items.reader import parse
 from rye.spaces.model import FileStat, Root, stat_of
-from rye.spaces.read import Read, is_detached, read_chunks, read_file, skill_of, suffix_of, unreadable
+from rye.spaces.read import Read, is_detached, read_chunks, read_file, signature_in, skill_of, suffix_of, unreadable
 from rye.spaces.snapshot import PLAIN, PROGRAM, mode_of, tree
 from rye.trust.evidence import inspect
 from rye.trust.line import DETACHED_SUFFIX
-from rye.trust.list import MAX_SKILL_BYTES, MAX_SKILL_FILES, SKILL_SIGNATURE, ListedFile, Skill, SkillFolder
+from rye.trust.list import (
+    BUNDLE_FILE,
+    MAX_SKILL_BYTES,
+    MAX_SKILL_FILES,
+    SKILL_SIGNATURE,
+    ListedFile,
+    Skill,
+    SkillFolder,
+)
 from rye.trust.model import Evidence, Origin
+from rye.trust.oms import MAX_BUNDLE
 
 T = TypeVar("T")
 
@@ -68,10 +77,22 @@ def _skill_at(root: Root, folder: str, skills: dict[str, SkillFolder]) -> SkillF
     name = f"{root.path}/{folder}"
     if name not in skills:
         skills.clear()  # items of one skill come one after the other
-        place = f"{folder}/{SKILL_SIGNATURE}"
-        signature, found = _read_with(root, place, read_file, lambda: read_skill(root, folder))
-        skills[name] = SkillFolder(folder, signature, found.files, found.hidden)
+        signature = signature_in(f"{name}/") or SKILL_SIGNATURE
+        read = _read_bundle if signature == BUNDLE_FILE else read_file
+        place = f"{folder}/{signature}"
+        data, found = _read_with(root, place, read, lambda: read_skill(root, folder, signature))
+        skills[name] = SkillFolder(folder, data, found.files, signature, found.hidden)
     return skills[name]
+
+
+def _read_bundle(root: Root, rel_path: str) -> bytes:
+    """Return the bytes of a bundle, or of a longer file enough to see that it is one; as :func:`read_file`."""
+    try:
+        return next(read_chunks(root, rel_path, MAX_BUNDLE + 1), b"")
+    except FileNotFoundError:
+        raise ItemError("vanished", f"{rel_path}: the file is gone", hint="search again", path=rel_path) from None
+    except OSError as error:
+        raise unreadable(rel_path, error) from None
 
 
 def _read_with(root: Root, place: str, read: Read, rest: Callable[[], T]) -> tuple[bytes | None, T]:
@@ -102,10 +123,11 @@ class ScannedFile(NamedTuple):
     status: FileStat
 
 
-def scan_skill(root: Root, folder: str) -> Iterator[ScannedFile]:
+def scan_skill(root: Root, folder: str, signature: str = SKILL_SIGNATURE) -> Iterator[ScannedFile]:
     """Yield all that a signature of a skill covers, also where it cannot: up to one file more than it may have.
 
-    That is every file below the folder, hidden ones too, but its ``SKILL.sig`` and ``.git``. Links are not followed.
+    That is every file below the folder, hidden ones too, but the file of the signature and ``.git``. Links are not
+    followed.
 
     Raises:
         ItemError: ``unreadable``: a folder in it cannot be listed.
@@ -116,7 +138,7 @@ def scan_skill(root: Root, folder: str) -> Iterator[ScannedFile]:
             inner = os.path.relpath(found.filename, base)
             raise unreadable(os.path.normpath(f"{folder}/{inner}"), found, "folder")
         path, entry = found
-        if path in (SKILL_SIGNATURE, ".git"):
+        if path in (signature, ".git"):
             continue
         try:
             status = entry.stat(follow_symlinks=False)
@@ -135,13 +157,13 @@ class SkillFiles(NamedTuple):
     hidden: tuple[str, ...]
 
 
-def read_skill(root: Root, folder: str) -> SkillFiles:
+def read_skill(root: Root, folder: str, signature: str = SKILL_SIGNATURE) -> SkillFiles:
     """Return the files of a skill with their digests; without, over the limits and of what is no regular file.
 
     Raises:
         ItemError: One of them cannot be read.
     """
-    found = list(scan_skill(root, folder))
+    found = list(scan_skill(root, folder, signature))
     is_within = len(found) <= MAX_SKILL_FILES and sum(each.status[0] for each in found) <= MAX_SKILL_BYTES
     files, hidden = list[ListedFile](), list[str]()
     for path, mode, status in found:

@@ -29,7 +29,7 @@ from rye.spaces.read import skill_of
 from rye.spaces.snapshot import names
 from rye.spaces.walk import aliased, list_items, own_path
 from rye.trust.line import DETACHED_SUFFIX
-from rye.trust.list import SKILL_SIGNATURE
+from rye.trust.list import SKILL_SIGNATURES
 
 NamedFile = tuple[Root, ItemFile, str]
 """A file to sign, and the folder of the skill that is signed as a whole with it; empty for that file alone."""
@@ -173,8 +173,8 @@ def _path_target(text: str, path: Path, known: list[Root]) -> Target:
         place = real_path(place)
     if os.path.isfile(item := place.removesuffix(DETACHED_SUFFIX)):  # noqa: PTH113 - never raises
         place = item
-    elif place.endswith(f"{os.sep}{SKILL_SIGNATURE}"):
-        place = place.removesuffix(f"{os.sep}{SKILL_SIGNATURE}")
+    elif Path(place).name in SKILL_SIGNATURES:
+        place = os.fspath(Path(place).parent)
     if not os.path.lexists(place):
         message = f"there is no file or folder {text!r}"
         raise ArgumentError("bad-target", message, hint="name a path, TYPE:ID, or a scope such as tool.rye.*")

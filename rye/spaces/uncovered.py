@@ -17,6 +17,7 @@ from pathlib import Path
 
 from rye.errors import ItemError
 from rye.items.clients import OF_PROJECTS, SKILL_FILE, is_covered, is_obeyed
+from rye.items.code import CODE_ENDINGS
 from rye.items.markdown import imports_in
 from rye.items.model import ItemType
 from rye.items.reader import is_item_file, parse
@@ -27,15 +28,6 @@ from rye.spaces.snapshot import PROGRAM, Entry, entries, mode_of
 from rye.spaces.walk import Listing, Walk
 
 # ruff: noqa: PTH112, PTH113, PTH114, PTH116, PTH118, PTH120 - paths are text here, for there may be many
-
-_CODE = (
-    *(".py", ".pyw", ".pyc", ".pyd", ".so", ".dll", ".dylib", ".pth"),
-    *(".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".node", ".wasm"),
-    *(".sh", ".bash", ".zsh", ".fish", ".ps1", ".psm1", ".bat", ".cmd", ".exe", ".com"),
-    *(".rb", ".pl", ".pm", ".php", ".lua", ".tcl", ".r", ".jl", ".awk", ".class", ".jar"),
-    "/package.json",
-)
-"""Endings of the names of files that programs in the same folder load as code."""
 
 _INITIAL = ("__init__.py", "__init__.pyc", "__main__.py", "package.json")
 """Files by which a program loads the folder they lie in, except for those that are items."""
@@ -102,7 +94,7 @@ def _is_runnable(entry: Entry) -> bool:
         status = entry.stat()
     except OSError:
         return False
-    named = f"/{entry.name.lower()}".endswith(_CODE)
+    named = f"/{entry.name.lower()}".endswith(CODE_ENDINGS)
     return stat.S_ISREG(status.st_mode) and status.st_size > 0 and (named or mode_of(entry) == PROGRAM)
 
 

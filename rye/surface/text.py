@@ -65,12 +65,15 @@ def verdict_text(word: str, code: str) -> str:
 
 def signed_by(signature: Signature) -> str:
     """Return who signed, when and in which format, as far as known; what is not proven is worded as a claim."""
-    proven = signature.verdict != "tampered" and signature.code != "unknown-key"
+    from rye.trust.model import signer_words
+    from rye.trust.reasons import UNCHECKED
+
+    proven = signature.verdict != "tampered" and signature.code not in UNCHECKED
     parts = []
     if signature.owner:
         parts.append(f"by {signature.owner}")
     if signature.signer:
-        parts.append(f"{'with' if proven else 'claims'} key {signature.signer[:16]}")
+        parts.append(f"{'with' if proven else 'claims'} {signer_words(signature.signer)}")
     if signature.signed_at:
         dated = proven and signature.format == "v2"
         parts.append(f"at {signature.signed_at}" if dated else f"dated {signature.signed_at} (not proven)")

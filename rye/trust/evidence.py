@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Final
 
 from rye._text import RawEnvelope, composed, find_envelope
+from rye.errors import SigningError
 from rye.trust.line import (
     COMMENT_MARKS,
     ParsedLine,
@@ -26,8 +27,9 @@ from rye.trust.line import (
     placement_of,
     read_detached,
 )
-from rye.trust.list import Skill, SkillFolder, shown_names, uncovered
-from rye.trust.model import Coverage, EnvelopeFormat, Evidence, Origin, Placement
+from rye.trust.list import BUNDLE_FILE, Skill, SkillFolder, shown_names, uncovered
+from rye.trust.model import OMS, Coverage, EnvelopeFormat, Evidence, Origin, Placement
+from rye.trust.oms import bundle_change, read_bundle
 
 _OPEN: Final = b"<directive"
 _CLOSE: Final = b"</directive>"
@@ -186,11 +188,12 @@ def _in_skill(
 
 def _of_skill(data: bytes, content: str, skill: Skill) -> Evidence:
     """Return the evidence of a whole skill for one of its files: sound if every file is as it was signed."""
-    proof, folder = _of_folder(skill.folder)._replace(content_digest=content), skill.folder
+    of_folder, signed = _of_bundle(skill.folder) if skill.folder.name == BUNDLE_FILE else _of_folder(skill.folder)
+    proof = of_folder._replace(content_digest=content)
     if proof.code:
         return proof
     # of the file at hand, the very bytes that are judged
-    known, here = folder.digests.get(skill.path), hashlib.sha256(data).hexdigest()
+    known, here = signed.get(skill.path), hashlib.sha256(data).hexdigest()
     if known == here:
         return proof
     what = "added" if known is None else "changed"
@@ -198,8 +201,43 @@ def _of_skill(data: bytes, content: str, skill: Skill) -> Evidence:
 
 
 @lru_cache(8)
-def _of_folder(folder: SkillFolder) -> Evidence:
-    """Return the evidence of the folder of a skill, the same for each of its files."""
+def _of_folder(folder: SkillFolder) -> tuple[Evidence, Mapping[str, str]]:
+    """Return the evidence of the folder of a skill, the same for each of its files, and the digests of these."""
+    return _of_list(folder), folder.digests
+
+
+@lru_cache(8)
+def _of_bundle(folder: SkillFolder) -> tuple[Evidence, Mapping[str, str]]:
+    """Return the same of a skill that a bundle of Model Signing signs: the digests are those in the bundle."""
+    try:
+        bundle = read_bundle(folder.data or b"")
+    except SigningError as error:
+        return Evidence("", error.code, error.message, OMS), {}
+    change = bundle_change(bundle, folder.files)
+    evidence = Evidence(
+        "",
+        code="skill-changed" if change else "",
+        detail=change,
+        format=OMS,
+        misplaced=_other_folder(bundle.name, folder.id),
+        digest=bundle.digests[:32].hex(),
+        signature=bundle.signature,
+        fingerprint=bundle.key,
+        placement=Placement.SKILL,
+        skill=folder.id,
+        proof=(bundle.digests, *bundle.certificates),
+    )
+    return evidence, bundle.files
+
+
+def _other_folder(signed: str, folder: str) -> str:
+    """Return that the folder of a skill was signed under another name; empty where it was not, or under none."""
+    here = folder.rpartition("/")[2]
+    is_same = not signed or composed(signed) == composed(here)
+    return "" if is_same else f"signed as the folder {shown_names([signed])}, found as {shown_names([here])}"
+
+
+def _of_list(folder: SkillFolder) -> Evidence:
     first, _, listed = (folder.data or b"").partition(b"\n")
     # 1. The line: its form, and its signature.
     envelope = read_detached(first + b"\n")
@@ -229,6 +267,8 @@ def with_declared(evidence: Evidence, declared: Mapping[str, str], origin: Origi
         return evidence
     if evidence.format == _V2:
         return evidence._replace(claims=_claims(declared, origin))
+    if evidence.misplaced or (evidence.format == OMS and origin.item_type != "directive"):
+        return evidence  # a bundle says where in the skill the file lies
     if evidence.format == _RYEOS and origin.item_type == "knowledge":  # there its folder alone is its category
         declared = {key: said for key, said in declared.items() if key != "category"}
     return evidence._replace(misplaced="; ".join(disagreements(declared, origin)))

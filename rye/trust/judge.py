@@ -7,18 +7,20 @@ so nothing that a key says makes up for a fault in the bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Final
 
 from rye.items.clients import OF_PROJECTS
+from rye.trust.certificates import AnyKey
 from rye.trust.evidence import ITEM_TYPES
 from rye.trust.keys import PublicKey
 from rye.trust.line import ParsedLine, signed_message
 from rye.trust.list import ListState, Seen, SpaceList
-from rye.trust.model import BY_LIST, Coverage, EnvelopeFormat, Evidence, Fingerprint, Origin, Signature
+from rye.trust.model import BY_LIST, OMS, Coverage, EnvelopeFormat, Evidence, Fingerprint, Origin, Signature
+from rye.trust.oms import BundleSigner, signer_of
 from rye.trust.reasons import ABOUT_KEY, REASONS, audience_words
 from rye.trust.trust_entry import TrustEntry
 from rye.trust.trust_set import TrustSet
@@ -31,7 +33,7 @@ _PARTIAL_CODES: Final[Mapping[Coverage, str]] = MappingProxyType(
         Coverage.SKILL_FILE: "outside-skill",
     }
 )
-_GOOD: Final = MappingProxyType({str(EnvelopeFormat.V2): "ok", BY_LIST: "ok-list"})
+_GOOD: Final = MappingProxyType({str(EnvelopeFormat.V2): "ok", BY_LIST: "ok-list", OMS: "ok-oms"})
 _UNTRUSTED_BUNDLE: Final = frozenset({"bundle-key", "signer-changed"})
 
 Verify = Callable[[PublicKey, bytes, bytes], bool]
@@ -55,42 +57,53 @@ def judge(
     if evidence.code:
         evidence = by_list(evidence, origin, trust)
     # 1. A fault in the bytes, or no signature: no key can change that.
+    publics = [entry.public for entry in trust.named(evidence.fingerprint)]
+    bundle = _bundle_signer(evidence, publics, now)
     if evidence.code:
-        return _found(evidence.code, evidence, origin, detail=evidence.detail)
+        # what differs from the bundle of an unknown signer is nobody's work that was changed
+        code, detail = (bundle.code, bundle.detail) if bundle.code else (evidence.code, evidence.detail)
+        return _found(code, evidence, origin, detail=detail)
     # 2. The keys that the line may mean: 16 hex digits may name more than one.
-    keys = {entry.public: entry.fingerprint for entry in trust.named(evidence.fingerprint)}
-    if not keys:
+    if not publics:
         standing = trust.may_sign(evidence.fingerprint, origin, now)
-        return _found(standing.code, evidence, origin, detail=standing.detail)
+        return _found(bundle.code or standing.code, evidence, origin, detail=bundle.detail or standing.detail)
     # 3. The signature. It is made for one place: that of the skill's directive, of the list, or of the file itself.
-    place = _signed_place(evidence, origin, trust)
-    key, signed_as = _signed_by(keys, evidence, place, verify)
+    place, (key, signed_as) = _signed_place(evidence, origin, trust), (bundle.key, "")
+    if evidence.format != OMS:
+        keys = {public: public.fingerprint for public in publics if isinstance(public, PublicKey)}
+        key, signed_as = _signed_by(keys, evidence, place, verify)
     if not key:
-        return _found("signature", evidence, origin)
+        return _found(bundle.code or "signature", evidence, origin, detail=bundle.detail)
     # 4. The key: may it sign this file, and the skill or list by which it is signed?
     standing = trust.may_sign(key, origin, now)
     if standing.counts and place is not origin:
         standing = trust.may_sign(key, place, now)
     entry = standing.entry
+    found = partial(_found, evidence=evidence, origin=origin, entry=entry, subject=bundle.subject)
     if not standing.counts and standing.code not in _UNTRUSTED_BUNDLE:
-        return _found(standing.code, evidence, origin, entry=entry, detail=standing.detail)
+        return found(standing.code, detail=standing.detail)
     # 5. Audience.
     demanded = trust.demanded(origin)
     if standing.counts and demanded not in {"", evidence.audience}:
-        return _found("audience", evidence, origin, entry=entry, detail=audience_words(evidence.audience, demanded))
+        return found("audience", detail=audience_words(evidence.audience, demanded))
     # 6. Place.
     if signed_as or evidence.misplaced:
         code = "signed-elsewhere" if signed_as else "extension" if evidence.suffix else "misplaced"
         if signed_as == f"{origin.item_type}:{origin.item_id}":
             signed_as = f"{signed_as} without its folder"  # as no file of a project's skill is signed
-        return _found(code, evidence, origin, entry=entry, detail=signed_as or evidence.misplaced)
+        return found(code, detail=signed_as or evidence.misplaced)
     # 7. Coverage.
     if evidence.coverage is not Coverage.WHOLE:
-        return _found(_PARTIAL_CODES[evidence.coverage], evidence, origin, entry=entry, detail=evidence.detail)
+        return found(_PARTIAL_CODES[evidence.coverage], detail=evidence.detail)
     # 8. A bundle that is not trusted yet; else nothing speaks against the file.
-    return _found(
-        standing.code or _GOOD.get(evidence.format, "ok-unbound"), evidence, origin, entry=entry, detail=standing.detail
-    )
+    return found(standing.code or _GOOD.get(evidence.format, "ok-unbound"), detail=standing.detail)
+
+
+def _bundle_signer(evidence: Evidence, publics: Iterable[AnyKey], now: datetime) -> BundleSigner:
+    """Return who signed a bundle of Model Signing, under the keys that it may mean; nobody for other signatures."""
+    if not evidence.proof:
+        return BundleSigner()
+    return signer_of(evidence, publics, now)
 
 
 def by_list(evidence: Evidence, origin: Origin, trust: TrustSet) -> Evidence:
@@ -142,7 +155,7 @@ def judge_list(
     counting, elsewhere, unknown = dict[str, ParsedLine](), list[ParsedLine](), list[str]()
     for line in listed.lines:
         publics = {entry.fingerprint: entry for entry in trust.named(line.fingerprint)}
-        entry = next((each for each in publics.values() if listed.holds(line, each.public)), None)
+        entry = next((each for each in publics.values() if _holds_list(listed, line, each.public)), None)
         if publics and entry is None:
             return ListState(listed, "list-signature", f"key {line.fingerprint[:16]}", (), line, older)
         if entry is None or not trust.may_sign(entry.fingerprint, signed, now).counts:
@@ -168,6 +181,10 @@ def judge_list(
     return state
 
 
+def _holds_list(listed: SpaceList, line: ParsedLine, key: AnyKey) -> bool:
+    return isinstance(key, PublicKey) and listed.holds(line, key)
+
+
 def _is_called(name: str, place: str) -> bool:
     """Return whether a list is called after a place: ``REPOSITORY/PLACE``; earlier ones, at the top, ``REPOSITORY``."""
     repository, slash, path = name.partition("/")
@@ -185,14 +202,25 @@ def _signed_place(evidence: Evidence, origin: Origin, trust: TrustSet) -> Origin
 
 
 def _found(
-    code: str, evidence: Evidence, origin: Origin, *, entry: TrustEntry | None = None, detail: str = ""
+    code: str,
+    evidence: Evidence,
+    origin: Origin,
+    *,
+    entry: TrustEntry | None = None,
+    detail: str = "",
+    subject: str = "",
 ) -> Signature:
     """Return the judgement of a reason code."""
     reason, key, ref = REASONS[code], evidence.fingerprint, f"{origin.item_type}:{origin.item_id}"
-    words = reason.words.format(signer=entry.signer if entry else key[:16], key=key[:16], ref=ref, detail=detail)
+    signed_by = entry.signer if entry else key[:16]
+    if subject and code not in ABOUT_KEY:
+        signed_by = f"{subject}, under the root certificate of {signed_by}"
+    words = reason.words.format(signer=signed_by, key=key[:16], ref=ref, detail=detail)
     if code in ABOUT_KEY:
         words = f"the signature holds, but {words}"
-    signer, owner = (str(entry.fingerprint), entry.owner) if entry else (key, "")
+    claimed = "" if len(evidence.proof) > 1 else key  # certificates name nobody until a root vouches for them
+    named = "" if code in ABOUT_KEY else subject  # the key that does not count is that of the root
+    signer, owner = (named or str(entry.fingerprint), entry.owner) if entry else (claimed, "")
     line = (evidence.signed_at, evidence.format, evidence.audience)
     return Signature(reason.verdict, code, words, signer, owner, *line)
 
@@ -207,7 +235,7 @@ def _signed_by(
     the worse is assumed.
     """
     if evidence.format == BY_LIST:  # its signatures were checked when it was read
-        return next(iter(keys.values())), ""
+        return next(iter(keys.values()), ""), ""
     if key := _holds(keys, evidence, place.item_type, place.signed_id or place.item_id, verify=verify):
         return key, ""
     if place.former_id and (key := _holds(keys, evidence, place.item_type, place.former_id, verify=verify)):

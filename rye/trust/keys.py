@@ -271,7 +271,6 @@ _FOREIGN: Final = (
     (rb"-----BEGIN OPENSSH PRIVATE KEY", "an OpenSSH private key"),
     (rb"-----BEGIN PGP PRIVATE", "a private key of OpenPGP"),
     (rb"-----BEGIN PGP", "a key of OpenPGP"),
-    (rb"-----BEGIN CERTIFICATE", "a certificate"),
     (rb"-----BEGIN [A-Z ]*PRIVATE KEY", "a private key"),
     (rb"untrusted comment: [^\n]*(?:secret|encrypted)", "a secret key of minisign or signify"),
     (rb"untrusted comment:", "a public key of minisign or signify"),

@@ -30,6 +30,14 @@ from rye.trust.model import EnvelopeFormat, Placement, as_utc
 SKILL_SIGNATURE: Final = "SKILL.sig"
 """The file in the folder of a skill that holds its list."""
 
+BUNDLE_FILE: Final = "skill.oms.sig"
+"""The file in the folder of a skill that holds its bundle of OpenSSF Model Signing (:mod:`rye.trust.oms`)."""
+
+# Rye's own signature comes first: it binds the modes and the place of the skill as well, and whoever reviewed a skill
+# of somebody else and signed it means that signature to count, not the one that came along.
+SKILL_SIGNATURES: Final = (SKILL_SIGNATURE, BUNDLE_FILE)
+"""The files that may sign a skill as a whole; of two, the first counts."""
+
 LIST_FILE: Final = "rye.list"
 """The file in the root of a space or bundle that holds its list."""
 
@@ -79,14 +87,16 @@ class SkillFolder:
 
     Attributes:
         id: Of its directive.
-        data: The bytes of ``SKILL.sig``; None without one, where the item has a line of its own.
-        files: All files in the folder but that one, each with its digest if there is a ``SKILL.sig``.
+        data: The bytes of its signature file; None without one, where the item has a line of its own.
+        files: All files in the folder but that one, each with its digest if there is one.
+        name: That of its signature file, one of :data:`SKILL_SIGNATURES`.
         hidden: A sentence for each but ``SKILL.md`` with text that a reader does not see.
     """
 
     id: str
     data: bytes | None
     files: tuple[ListedFile, ...]
+    name: str = SKILL_SIGNATURE
     hidden: tuple[str, ...] = ()
 
     @cached_property
@@ -243,7 +253,7 @@ def write_list(name: str, number: int, expires: datetime, files: Sequence[Listed
     """
     why = (
         _unlistable_names([*files, ListedFile(LIST_FILE, "100644", "")])
-        if _is_clear(name) and len(name) <= 200
+        if is_clear(name) and len(name) <= 200
         else f"the name {name!r} cannot be written"
     )
     if why or (unread := [file.path for file in files if file.mode not in MODES]):
@@ -338,10 +348,14 @@ def difference(rows: bytes, files: Sequence[ListedFile]) -> str:
         return wrong
     if write_rows(files) == rows:
         return ""
-    changes = compare(read_rows(rows), {file.path: file for file in files})
-    groups = {word: [each.path for each in changes if each.code == code] for code, word in _WORDS.items()}
-    words = "; ".join(f"{word}: {shown_names(paths)}" for word, paths in groups.items() if paths)
+    words = shown_changes(compare(read_rows(rows), {file.path: file for file in files}))
     return words or "the list of its files is not in canonical form"
+
+
+def shown_changes(changes: Sequence[Change]) -> str:
+    """Return in words which files were added, removed or changed; empty for no changes."""
+    groups = {word: [each.path for each in changes if each.code == code] for code, word in _WORDS.items()}
+    return "; ".join(f"{word}: {shown_names(paths)}" for word, paths in groups.items() if paths)
 
 
 def unlistable(files: Sequence[ListedFile]) -> str:
@@ -360,7 +374,7 @@ def unlistable(files: Sequence[ListedFile]) -> str:
 def _unlistable_names(files: Iterable[ListedFile]) -> str:
     """Return which names cannot stand in a list: those that deceive, and those that are one where case is ignored."""
     paths = [file.path for file in files]
-    if unclear := [path for path in paths if not _is_clear(path)]:
+    if unclear := [path for path in paths if not is_clear(path)]:
         return f"names have characters that nobody sees, or a backslash: {shown_names(unclear)}"
     seen: dict[str, str] = {}
     for path in paths:
@@ -376,7 +390,8 @@ def uncovered(skill: Skill) -> str:
     return f"{count} not covered: {shown_names(others)}" if others else ""
 
 
-def _is_clear(path: str) -> bool:
+def is_clear(path: str) -> bool:
+    """Return whether a path or name holds no backslash and nothing that nobody sees."""
     return path.isprintable() and "\\" not in path and not has_invisible(path)
 
 

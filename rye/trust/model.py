@@ -17,7 +17,7 @@ from rye.errors import SigningError
 Fingerprint = NewType("Fingerprint", str)
 """64 lower-case hex digits: SHA-256 of the public PEM."""
 
-_RECORD: Final = "evidence-7"
+_RECORD: Final = "evidence-8"
 """First value of a record; another one is another layout."""
 
 
@@ -54,6 +54,9 @@ class EnvelopeFormat(StrEnum):
 
 BY_LIST: Final = "list"
 """The format of a signature that is made by the list of a space."""
+
+OMS: Final = "oms"
+"""The format of a signature that is a bundle of OpenSSF Model Signing."""
 
 
 class Coverage(StrEnum):
@@ -116,10 +119,12 @@ class Signature(NamedTuple):
         verdict: One of six.
         code: Stable reason code, one of :data:`rye.trust.reasons.REASONS`.
         reason: The same in words.
-        signer: 64-hex fingerprint of the key when known, else the one in the line, else empty.
+        signer: 64-hex fingerprint of the key when known, else the one in the line, else empty. Of a certificate that a
+            trusted root vouches for, its subject, such as ``CN=Signer,O=Acme``.
         owner: Owner named by the trust file of that key, else empty. Never taken from the line.
         signed_at: Time of the line (ISO 8601); only v2 signs it.
-        format: ``v1``, ``v2``, ``ryeos``, ``list`` for a file that only the list of its space signs, or empty.
+        format: ``v1``, ``v2``, ``ryeos``, ``list`` for a file that only the list of its space signs, ``oms`` for a
+            skill that a bundle of Model Signing signs, or empty.
         audience: The registry that the line names; empty for none, and where it is malformed.
     """
 
@@ -137,6 +142,11 @@ class Signature(NamedTuple):
         return self._asdict() | {"verdict": str(self.verdict)}
 
 
+def signer_words(signer: str) -> str:
+    """Return who signed, in words: the first digits of a fingerprint, or a certificate's subject, which has a ``=``."""
+    return f"the certificate of {signer}" if "=" in signer else f"key {signer[:16]}"
+
+
 class Evidence(NamedTuple):
     """The facts that the bytes alone prove, before any key is consulted; trust-independent, so an index may keep it.
 
@@ -144,19 +154,20 @@ class Evidence(NamedTuple):
         content_digest: SHA-256 hex of all bytes of the file.
         code: Empty when a key may decide; else the reason code of the finding that no key can change.
         detail: Words that go with ``code``, or with ``coverage``.
-        format: ``v1``, ``v2``, ``ryeos``, or empty when there is no readable envelope.
+        format: ``v1``, ``v2``, ``ryeos``, ``oms``, or empty when there is no readable envelope.
         coverage: What the digest in the line covers.
         misplaced: Words on how extension, type, id, name or category disagree with the path; empty when they agree.
         claims: Other ids the file claims for itself; a v2 signature that fails here may hold for one of them.
         digest: SHA-256 hex as written in the line; it matches the bytes under ``coverage`` whenever ``code`` is empty.
             Of a file without a signature, of all its bytes if ``content_digest`` is empty.
-        signature: 64 raw bytes, or empty.
-        fingerprint: As written in the line (16 or 64 hex).
+        signature: 64 raw bytes, of a bundle those of a DER structure, or empty.
+        fingerprint: As written in the line (16 or 64 hex); of a bundle, what it calls the key or root certificate.
         signed_at: As written in the line.
         suffix: The extension that the line names; empty for none.
         audience: As written in the line; empty for none.
         placement: Where the signature stands.
         skill: Id of the skill that was signed as a whole, which the signature binds instead of the item's; else empty.
+        proof: Of a bundle, the digests of what was signed, and its certificates, that of the signer first; else empty.
     """
 
     content_digest: str
@@ -174,6 +185,7 @@ class Evidence(NamedTuple):
     audience: str = ""
     placement: Placement = Placement.TOP
     skill: str = ""
+    proof: tuple[bytes, ...] = ()
 
     @property
     def may_be_listed(self) -> bool:
@@ -182,9 +194,9 @@ class Evidence(NamedTuple):
 
     def to_record(self) -> list[str]:
         """Return a flat list of JSON-able text, readable by :meth:`from_record`."""
-        signature = base64.b64encode(self.signature).decode("ascii")
+        signature, *proof = [base64.b64encode(each).decode("ascii") for each in (self.signature, *self.proof)]
         line = (self.digest, signature, self.fingerprint, self.signed_at, self.suffix, self.audience)
-        rest = (*line, self.placement, self.skill)
+        rest = (*line, self.placement, self.skill, " ".join(proof))
         return [_RECORD, *map(str, self[: Evidence._fields.index("claims")]), *map(str, rest), *self.claims]
 
     @classmethod
@@ -196,12 +208,12 @@ class Evidence(NamedTuple):
         """
         try:
             layout, content, code, detail, form, coverage, misplaced, *rest = record
-            digest, signature, key, when, suffix, audience, placement, skill, *claims = rest
-            raw = base64.b64decode(signature, validate=True)
+            digest, signature, key, when, suffix, audience, placement, skill, parts, *claims = rest
+            raw, *proof = [base64.b64decode(each, validate=True) for each in (signature, *parts.split())]
             part, ids, place = Coverage(coverage), tuple(claims), Placement(placement)
-            line = (digest, raw, key, when, suffix, audience, place, skill)
+            line = (digest, raw, key, when, suffix, audience, place, skill, tuple(proof))
             evidence = cls(content, code, detail, form, part, misplaced, ids, *line)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, AttributeError):
             layout = ""
         if layout != _RECORD:
             raise SigningError("bad-record", "a stored record of evidence cannot be read", hint="read the file again")

@@ -51,6 +51,10 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         "ok": Reason(_T, "signed by {signer}; the signature binds the whole file, its type, its id and the time"),
         "ok-unbound": Reason(_T, "signed by {signer} over the whole file; this older format signs neither id nor time"),
         "ok-list": Reason(_T, "named by the list of its space, which {signer} signed"),
+        "ok-oms": Reason(
+            _T,
+            "signed by {signer} with all files of the skill; this format signs neither their modes nor its place",
+        ),
         "list-expired": Reason(_U, "the list of its space expired on {detail}", _NEW_LIST),
         "list-name": Reason(_U, "the list of its space is for another one: {detail}", _NEW_LIST),
         "list-rollback": Reason(_U, "the list of its space is an older one: {detail}", _NEW_LIST),
@@ -58,6 +62,21 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
             _U,
             "signed with key {key}, which no trust file names, so the signature cannot be checked{detail}",
             "rye trust add FILE  # the trust file of whoever holds key {key}; for one run: --trust FILE",
+        ),
+        "oms-root": Reason(
+            _U,
+            "the certificates of its bundle lead to {detail}, and no trust file holds that root certificate",
+            "rye trust add FILE --for 'skill:*'  # the root certificate, once its owner confirmed the fingerprint",
+        ),
+        "oms-chain": Reason(
+            _U,
+            "the certificates of its bundle do not lead to a trusted root: {detail}",
+            "# ask its signer for a bundle whose certificates are valid",
+        ),
+        "oms-unknown": Reason(
+            _U,
+            "its bundle cannot be checked: {detail}",
+            "# ask its signer for a bundle of Model Signing 1.0, with SHA-256 and an ECDSA key",
         ),
         "revoked": Reason(_U, "the key of {signer} is revoked{detail}", _COUNTING, _SIGN_AGAIN),
         "trust-unread": Reason(
@@ -149,6 +168,8 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
             _X, "the list of its space is not merged: {detail}", "# merge the files first; then: rye sign --list"
         ),
         "skill-changed": Reason(_X, "the skill is not what was signed: {detail}", _ORIGINAL),
+        "oms-malformed": Reason(_X, "its bundle skill.oms.sig cannot be read: {detail}", _ORIGINAL),
+        "oms-signature": Reason(_X, "the signature in skill.oms.sig does not hold under {detail}", _ORIGINAL),
         "line-ends": Reason(
             _X,
             "the content differs from what was signed in its line ends only ({detail})",
@@ -169,6 +190,9 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
     }
 )
 """Every reason code, from the best verdict to the worst."""
+
+UNCHECKED: Final = frozenset({"unknown-key", "oms-root", "oms-chain", "oms-unknown"})
+"""The codes of signatures that nobody could check, so that all they say is a claim."""
 
 ABOUT_KEY: Final = frozenset(
     {"revoked", "trust-unread", "expired", "limited", "bundle-key", "signer-changed", "foreign-key", "project-key"}

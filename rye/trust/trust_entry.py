@@ -8,8 +8,9 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from rye._text import composed
+from rye.items.clients import holds_skills
+from rye.trust.certificates import AnyKey
 from rye.trust.evidence import ITEM_TYPES
-from rye.trust.keys import PublicKey
 from rye.trust.model import Fingerprint, Origin, as_utc
 
 OWN = "rye"
@@ -51,7 +52,7 @@ class TrustEntry:
     """What one trust file says about its key, and where it was found.
 
     Attributes:
-        public: The key.
+        public: The key, or the root certificate of an authority.
         owner: As the file names it; printable, on one line.
         scope: Where the file was found.
         bundle: Bundle id when the scope is ``bundle``; name of the project when it was named by its path; else empty.
@@ -68,7 +69,7 @@ class TrustEntry:
         bars: Whether the file revokes the key, or may do so because it cannot be read.
     """
 
-    public: PublicKey
+    public: AnyKey
     owner: str
     scope: TrustScope
     bundle: str = ""
@@ -124,7 +125,8 @@ def _matches(pattern: str, place: Origin) -> bool:
     """Return whether a place is one that a pattern names; an empty field of the place stands for any value.
 
     Ids are compared segment by segment: ``rye/core/*`` is everything below ``rye/core``, but neither ``rye/core`` nor
-    ``rye/corex/a``; ``*`` inside is exactly one segment; ``tool:rye/*`` is for tools alone.
+    ``rye/corex/a``; ``*`` inside is exactly one segment; ``tool:rye/*`` is for tools alone. ``skill:pdf`` is the skill
+    with every file in its folder, wherever skills lie.
     """
     for part in pattern.split(" "):
         kind, colon, path = part.rpartition(":")
@@ -132,10 +134,13 @@ def _matches(pattern: str, place: Origin) -> bool:
             if place.space and (place.space != "system" or place.bundle != path):
                 return False
         elif place.item_type:
-            if (kind != place.item_type) if colon else (place.item_type not in ITEM_TYPES):
+            is_skill = kind == "skill"
+            if is_skill and not holds_skills(place.folder):
+                return False
+            if (kind not in {place.item_type, "skill"}) if colon else (place.item_type not in ITEM_TYPES):
                 return False
             parts, wanted = composed(place.item_id).split("/"), composed(path).split("/")
-            if wanted[-1] == "*" and len(parts) > len(wanted):
+            if (is_skill or wanted[-1] == "*") and len(parts) > len(wanted):
                 parts = parts[: len(wanted)]
             if len(parts) != len(wanted):
                 return False

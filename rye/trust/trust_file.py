@@ -13,6 +13,7 @@ from typing import Any, Final, NoReturn
 
 from rye.errors import ItemError, SigningError
 from rye.items.guarded import load_toml
+from rye.trust.certificates import AnyKey, read_public
 from rye.trust.evidence import inspect
 from rye.trust.keys import PublicKey, SigningKey
 from rye.trust.line import sign_bytes, signed_message
@@ -25,7 +26,7 @@ MAX_TRUST_FILE: Final = 8_192
 _SIGNATURE_BYTES: Final = 512
 """Bytes left free for the signature line of an endorsement."""
 
-_ITEMS: Final = re.compile(r"(?:(?:directive|tool|knowledge):)?(?:\*|[^*/:\s]+)(?:/(?:\*|[^*/:\s]+))*")
+_ITEMS: Final = re.compile(r"(?:(?:directive|tool|knowledge|skill):)?(?:\*|[^*/:\s]+)(?:/(?:\*|[^*/:\s]+))*")
 _BUNDLE: Final = re.compile(r"[\w.+-]+(?:#\d+)?")
 _KEY_PREFIX: Final = "ed25519:"
 _LIMITS: Final = ("for", "not_after", "revoked")
@@ -94,7 +95,7 @@ def parse_trust_file(
 
 
 def trust_file_bytes(
-    public: PublicKey,
+    public: AnyKey,
     *,
     owner: str,
     patterns: Iterable[str] | None = None,
@@ -121,7 +122,7 @@ def trust_file_bytes(
         lines.append(f"for = {json.dumps(_patterns({'for': list(patterns)}, ''), ensure_ascii=False)}")
     if not_after is not None:
         lines.append(f"not_after = {as_utc(not_after).isoformat()}")
-    if short:
+    if short and isinstance(public, PublicKey):
         lines += [f'public_key = "{_KEY_PREFIX}{base64.b64encode(public.raw).decode()}"', ""]
     else:
         lines += ["", "[public_key]", f'pem = """\n{public.pem}"""', ""]
@@ -140,7 +141,7 @@ def restate(entry: TrustEntry) -> bytes:
     return trust_file_bytes(entry.public, owner=entry.owner, **limits)  # type: ignore[arg-type]
 
 
-def trust_file_name(public: PublicKey) -> str:
+def trust_file_name(public: AnyKey) -> str:
     """Return the file name a trust file of this key has below ``config/keys/trusted``."""
     return f"{public.fingerprint}.toml"
 
@@ -165,7 +166,7 @@ def _refuse_unknown(table: Mapping[str, Any], source: str) -> None:
             _refuse(source, f"{key!r} is not known{f' in the table [{name}]' if name else ''}{hint}")
 
 
-def _public_key(table: Mapping[str, Any], source: str) -> PublicKey:
+def _public_key(table: Mapping[str, Any], source: str) -> AnyKey:
     stated = table.get("public_key")
     if isinstance(stated, dict):
         stated = stated.get("pem")
@@ -173,7 +174,7 @@ def _public_key(table: Mapping[str, Any], source: str) -> PublicKey:
         _refuse(source, "names no public_key")
     if stated.startswith(_KEY_PREFIX):
         return PublicKey.from_base64(stated.removeprefix(_KEY_PREFIX))
-    return PublicKey.from_pem(stated)
+    return read_public(stated)
 
 
 def _line(value: object, key: str, source: str) -> str:
@@ -283,6 +284,7 @@ def signer_of(data: bytes, *, stem: str, keys: Iterable[TrustEntry]) -> str:
         suffix=evidence.suffix,
     )
     for entry in keys:
-        if entry.fingerprint == evidence.fingerprint and entry.public.verify(evidence.signature, message):
+        public = entry.public if entry.fingerprint == evidence.fingerprint else None
+        if isinstance(public, PublicKey) and public.verify(evidence.signature, message):
             return entry.fingerprint
     return ""

@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from rye._files import inside_fault, real_path, refuse_others
 from rye.errors import EnvironmentFault, NotFoundError, RyeError, SigningError
+from rye.trust.certificates import AnyKey
 from rye.trust.keys import PublicKey, refuse_key_text
 from rye.trust.trust_entry import OWN, TrustEntry, TrustScope
 from rye.trust.trust_file import MAX_TRUST_FILE, parse_trust_file, signer_of
@@ -62,7 +63,7 @@ class UnreadTrust(NamedTuple):
     signed_by: str = ""
     name: str = ""
 
-    def entry(self, public: PublicKey) -> TrustEntry:
+    def entry(self, public: AnyKey) -> TrustEntry:
         """Return the entry that stands for the file in a trust set, where its name is that of this key."""
         return TrustEntry(
             public,
@@ -168,7 +169,7 @@ class _Found:
     def load(self) -> TrustLoad:
         """Return the trust set and the warnings."""
         named = {(name, entry.public) for entry in self.entries for name in entry.public.names}
-        keys = defaultdict[str, list[PublicKey]](list)
+        keys = defaultdict[str, list[AnyKey]](list)
         for name, public in named:
             keys[name].append(public)
         barring = [each.entry(public) for each in self._unread if each.name for public in keys.get(each.name, ())]

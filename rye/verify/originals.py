@@ -12,7 +12,7 @@ from rye.errors import EnvironmentFault, SigningError
 from rye.spaces.lists import read_list
 from rye.spaces.read import is_detached, suffix_of
 from rye.trust.line import DETACHED_SUFFIX
-from rye.trust.list import MAX_SPACE_LIST, SKILL_SIGNATURE, ListedFile, parse_list
+from rye.trust.list import MAX_SPACE_LIST, SKILL_SIGNATURES, ListedFile, parse_list
 from rye.verify.git import committed, is_blob, read_blob
 
 
@@ -39,7 +39,8 @@ class Originals:
             return True
         if is_detached(path) and (path in self.listed or f"{path}{DETACHED_SUFFIX}" in self.committed):
             return True
-        if any(f"{above}/{SKILL_SIGNATURE}" in self.committed for above in PurePosixPath(path).parents):
+        above = PurePosixPath(path).parents
+        if any(f"{folder}/{name}" in self.committed for folder in above for name in SKILL_SIGNATURES):
             return True
         content = self._read(path) if path in self.listed or path in self.committed else None
         if content is None:

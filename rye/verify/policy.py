@@ -36,7 +36,8 @@ from rye.items.scope import Scope, parse_scope
 from rye.spaces.model import Space
 from rye.trust.keys import refuse_key_text
 from rye.trust.line import check_audience
-from rye.trust.model import BY_LIST, EnvelopeFormat, as_utc
+from rye.trust.model import BY_LIST, OMS, EnvelopeFormat, as_utc, signer_words
+from rye.trust.reasons import UNCHECKED
 from rye.verify.report import Accepted, VerifiedItem
 
 MAX_POLICY_FILE: Final = 1 << 20
@@ -99,14 +100,14 @@ class Demand:
 
         That of a revoked key never does, nor that of an unknown one, whose signature nobody can check.
         """
-        return item.verdict in WELL[self.require] and item.signature.code not in {"revoked", "unknown-key"}
+        return item.verdict in WELL[self.require] and item.signature.code not in {"revoked", *UNCHECKED}
 
     def fault(self, item: VerifiedItem, now: datetime) -> PolicyFault | None:
         """Return the first of the other demands that an item of an accepted verdict does not meet."""
         signature = item.signature
         if self.signers and signature.signer not in self.signers:
-            short = signature.signer[:16]
-            return PolicyFault("signer", f"signed with key {short}, not by one of the signers demanded")
+            words = f"signed with {signer_words(signature.signer)}, not by one of the signers demanded"
+            return PolicyFault("signer", words)
         if self.formats and signature.format not in self.formats:
             words = " or ".join(self.formats)
             return PolicyFault("format", f"its signature is {signature.format}, {words} is demanded")
@@ -391,7 +392,7 @@ def _signers(value: Any) -> tuple[str, ...]:
 
 
 def _formats(value: Any) -> tuple[str, ...]:
-    return _words("formats", value, (*map(str, EnvelopeFormat), BY_LIST))
+    return _words("formats", value, (*map(str, EnvelopeFormat), BY_LIST, OMS))
 
 
 def _spaces(value: Any) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from rye.spaces.targets import Target, read_targets
 from rye.spaces.uncovered import named_files, noticed, uncovered_imports
 from rye.spaces.walk import Listing, Walk
 from rye.trust.line import DETACHED_SUFFIX
-from rye.trust.list import SKILL_SIGNATURE
+from rye.trust.list import SKILL_SIGNATURES
 from rye.trust.trust_store import UnreadTrust, system_clock
 from rye.verify.report import Exposed, Outcome, Unchecked, VerifiedItem
 from rye.verify.worker import Shadowing, Verifier, verify_files, with_duplicates
@@ -201,7 +201,7 @@ class _Seen:
         counting = {path for path, _ in listing.items if is_detached(path)}
         skill = listing.folder.skill
         if skill and skill == listing.folder.path:
-            counting.add(f"{skill}/{SKILL_SIGNATURE}".removesuffix(DETACHED_SUFFIX))
+            counting |= {f"{skill}/{name}".removesuffix(DETACHED_SUFFIX) for name in SKILL_SIGNATURES}
         strays = sorted(listing.signatures.keys() - counting)
         self.strays += [f"{path}{DETACHED_SUFFIX}" for path in strays]
         if not is_strict:

@@ -61,8 +61,8 @@ def test_attack_a_record_writes_to_the_terminal(
 ) -> None:
     """What a record says is written out harmless in a list; a broken one is named by doctor."""
     project = next(root for root in tmp_path.rglob("skills-lock.json")).parent
-    LOCK["skills"]["pdf"]["source"] = "a\x1b]0;x"  # type: ignore[index]
-    (project / "skills-lock.json").write_text(json.dumps(LOCK), encoding="utf-8")
+    lock = json.dumps(LOCK).replace("acme/skills", "a\\u001b]0;x")
+    (project / "skills-lock.json").write_text(lock, encoding="utf-8")
     (project / "apm.lock.yaml").write_text("dependencies: 1\n", encoding="utf-8")
     monkeypatch.setenv("USER_SPACE", str(tmp_path / "nobody"))
     assert main(["list", "directive", "--project", str(project)]) == 0

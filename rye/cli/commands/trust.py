@@ -25,7 +25,8 @@ _yes = flag("--yes", "-y", help="Do not ask: the fingerprint has been compared")
 def trust() -> None:
     """Decide whose signatures count.
 
-    A KEY is a trust file, a PEM file, ed25519:BASE64, or the fingerprint of a key that has a trust file.
+    A KEY is a trust file, a public key or root certificate as PEM file, ed25519:BASE64, or the fingerprint of a key
+    that has a trust file.
 
     Exit status: 0 done, 1 no key counts, 2 error.
     """

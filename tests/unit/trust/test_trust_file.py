@@ -122,7 +122,7 @@ def test_limits_of_older_files_are_read_as_for(text: str) -> None:
         f"for = ['a//b']\n{PEM}",
         f"for = ['/a']\n{PEM}",
         f"for = ['a/']\n{PEM}",
-        f"for = ['skill:a/*']\n{PEM}",
+        f"for = ['agent:a/*']\n{PEM}",
         f"for = ['a b']\n{PEM}",
         f"for = ['bundle:']\n{PEM}",
         f"for = ['bundle:a/b']\n{PEM}",

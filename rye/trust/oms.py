@@ -1,0 +1,296 @@
+"""Bundles of OpenSSF Model Signing (``skill.oms.sig``): a signed list of the files of a skill, made by other tools.
+
+A bundle is JSON (Sigstore). Its DSSE envelope holds an in-toto statement that names each file with its SHA-256, and a
+signature by an ECDSA key: one that the bundle names by a hint, or that of the first of its X.509 certificates. What the
+bytes prove is read here once (:func:`read_bundle`); who signed is asked under the keys of a run (:func:`signer_of`).
+
+What is signed binds the name of the folder, but neither modes nor the place of the skill. Formats: https://github.com/sigstore/model-transparency,
+https://github.com/secure-systems-lab/dsse, https://github.com/in-toto/attestation.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, NoReturn
+
+from rye.errors import ItemError, SigningError
+from rye.items.clients import SKILL_FILE
+from rye.items.code import CODE_ENDINGS
+from rye.items.guarded import load_json
+from rye.trust.certificates import AnyKey, ForeignKey, chain_fault, curve_of, load, name_digest, shown
+from rye.trust.list import (
+    BUNDLE_FILE,
+    MAX_SKILL_FILES,
+    ListedFile,
+    compare,
+    is_clear,
+    shown_changes,
+    shown_names,
+    unlistable,
+)
+from rye.trust.model import Evidence
+
+MAX_BUNDLE: Final = 1 << 20
+"""Bytes of the longest bundle that is read."""
+
+MAX_CHAIN: Final = 8
+"""Certificates of one bundle."""
+
+_BUNDLE_TYPE: Final = "application/vnd.dev.sigstore.bundle"
+_PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
+_STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"
+_PREDICATE_TYPE: Final = "https://model_signing/signature/v1.0"
+_GIT_FILES: Final = frozenset({".git", ".gitattributes", ".github", ".gitignore"})
+_PLAIN: Final = "100644"
+
+
+class Bundle(NamedTuple):
+    """What a bundle states, before any key is consulted.
+
+    Attributes:
+        name: That of the folder that was signed; empty for none.
+        files: Path → SHA-256 hex of each file that it names.
+        ignored: Which of git's own files its signer left out.
+        key: What a trust file may call the key: the hint of a key, or the digest of the name of the root certificate.
+        signature: The signature as DER.
+        digests: SHA-256, SHA-384 and SHA-512 of the signed bytes, one after the other.
+        certificates: As DER, that of the signer first, without the root; none where it is signed with a bare key.
+    """
+
+    name: str
+    files: Mapping[str, str]
+    ignored: frozenset[str]
+    key: str
+    signature: bytes
+    digests: bytes
+    certificates: tuple[bytes, ...]
+
+
+class BundleSigner(NamedTuple):
+    """Who signed a bundle: the key of a trust file, the subject of the certificate, and why it does not count."""
+
+    key: str = ""
+    subject: str = ""
+    code: str = ""
+    detail: str = ""
+
+
+def read_bundle(data: bytes) -> Bundle:
+    """Read a bundle.
+
+    Raises:
+        SigningError: ``oms-malformed``, or ``oms-unknown`` where it is of a kind that rye cannot check.
+    """
+    if len(data) > MAX_BUNDLE:
+        _refuse(f"it has more than {MAX_BUNDLE:,} bytes")
+    bundle = _json(data, "it")
+    if not _text(bundle, "mediaType").startswith(_BUNDLE_TYPE):
+        _refuse("it is no Sigstore bundle", "oms-unknown")
+    envelope, material = _table(bundle, "dsseEnvelope"), _table(bundle, "verificationMaterial")
+    signatures = _list(envelope, "signatures")
+    if len(signatures) != 1:
+        _refuse("it does not hold just one signature")
+    if _text(envelope, "payloadType") != _PAYLOAD_TYPE:
+        _refuse("its payload is no in-toto statement", "oms-unknown")
+    payload, signature = _base64(envelope, "payload"), _base64(signatures[0], "sig")
+    stated = _read_statement(_json(payload, "its statement"))
+    # DSSE signs type and payload, each with its length before it, so that no other split gives the same bytes.
+    signed = b"DSSEv1 %d %b %d %b" % (len(_PAYLOAD_TYPE), _PAYLOAD_TYPE.encode(), len(payload), payload)
+    digests = b"".join(make(signed).digest() for make in (hashlib.sha256, hashlib.sha384, hashlib.sha512))
+    if "publicKey" in material:
+        hint = _text(_table(material, "publicKey"), "hint")
+        if not _is_digest(hint):
+            _refuse("the hint of its key is not the SHA-256 of a public key", "oms-unknown")
+        return Bundle(*stated, hint, signature, digests, ())
+    key, chain = _read_chain(material)
+    return Bundle(*stated, key, signature, digests, chain)
+
+
+def _read_statement(statement: dict[str, Any]) -> tuple[str, dict[str, str], frozenset[str]]:
+    """Return the folder and the files that an in-toto statement names, and which of git's files it leaves out."""
+    kinds = _text(statement, "_type"), _text(statement, "predicateType")
+    if kinds != (_STATEMENT_TYPE, _PREDICATE_TYPE):
+        _refuse(f"its statement is of the type {shown_names([kinds[1]])}", "oms-unknown")
+    predicate = _table(statement, "predicate")
+    way, resources = _table(predicate, "serialization"), _list(predicate, "resources")
+    if (method := _text(way, "method")) != "files":
+        _refuse(f"it lists files by the method {shown_names([method])}", "oms-unknown")
+    if not 0 < len(resources) <= MAX_SKILL_FILES:
+        _refuse(f"it does not name between 1 and {MAX_SKILL_FILES:,} files")
+    files: dict[str, str] = {}
+    for each in resources:
+        if (algorithm := _text(each, "algorithm")) != "sha256":
+            _refuse(f"it uses the algorithm {shown_names([algorithm])}", "oms-unknown")
+        path, digest = _text(each, "name"), _text(each, "digest")
+        if not is_clear(path) or {"", ".", ".."} & set(path.split("/")) or path in files:
+            _refuse(f"it names the file {shown_names([path])}, which is no path below the folder, or named twice")
+        if not _is_digest(digest):
+            _refuse(f"the digest of {shown_names([path])} is no SHA-256")
+        files[path] = digest
+    whole = hashlib.sha256(b"".join(map(bytes.fromhex, files.values()))).hexdigest()
+    subjects, left_out = _list(statement, "subject"), way.get("ignore_paths", [])
+    if [each.get("digest") for each in subjects] != [{"sha256": whole}]:
+        _refuse("its subject is not the digest of the files that it names")
+    ignored = frozenset(path for path in _GIT_FILES if isinstance(left_out, list) and path in left_out)
+    return _text({"name": ""} | subjects[0], "name"), files, ignored
+
+
+def _read_chain(material: dict[str, Any]) -> tuple[str, tuple[bytes, ...]]:
+    """Return the digest of the root's name, and the certificates below the root."""
+    if "certificate" in material:
+        rows = [_table(material, "certificate")]
+    else:
+        rows = _list(_table(material, "x509CertificateChain"), "certificates")
+    if not 0 < len(rows) <= MAX_CHAIN:
+        _refuse(f"it does not hold between 1 and {MAX_CHAIN} certificates")
+    chain = [_base64(row, "rawBytes") for row in rows]
+    try:
+        certificates = [load(der) for der in chain]
+        # A root that comes along proves nothing: the one in the trust file has to be its issuer in any case.
+        while len(chain) > 1 and certificates[-1].subject == certificates[-1].issuer:
+            certificates.pop()
+            chain.pop()
+        key, subject, public = (
+            name_digest(certificates[-1].issuer),
+            certificates[0].subject,
+            certificates[0].public_key(),
+        )
+    except Exception as error:  # noqa: BLE001 - the library raises what it likes for a hostile certificate
+        _refuse(f"a certificate in it cannot be read ({type(error).__name__})")
+    if not len(subject):
+        _refuse("the certificate of its signer has no subject")
+    if curve_of(public) is None:
+        _refuse("its key is none of P-256, P-384 or P-521", "oms-unknown")
+    return key, tuple(chain)
+
+
+def bundle_change(bundle: Bundle, files: Sequence[ListedFile]) -> str:
+    """Return how the files of a skill differ from those that a bundle names; empty where they do not.
+
+    Of what the signer left out, rye leaves out git's own files alone, as :func:`_is_left_out` says: a file that nobody
+    signed must be none that anybody runs or obeys.
+    """
+    if wrong := unlistable(files):
+        return wrong
+    # modes are not signed, so they are taken as equal
+    found = {file.path: file._replace(mode=_PLAIN) for file in files if not _is_left_out(file, bundle)}
+    listed = {path: ListedFile(path, _PLAIN, digest) for path, digest in bundle.files.items()}
+    return shown_changes(compare(listed, found))
+
+
+def _is_left_out(file: ListedFile, bundle: Bundle) -> bool:
+    """Return whether a file may lie in the folder although nobody signed it: git's, no program, no code, no skill."""
+    name = f"/{file.path.casefold()}"
+    runs = file.mode != _PLAIN or name.endswith((*CODE_ENDINGS, f"/{SKILL_FILE.casefold()}"))
+    return file.path.partition("/")[0] in bundle.ignored and file.path not in bundle.files and not runs
+
+
+def signer_of(evidence: Evidence, keys: Iterable[AnyKey], now: datetime) -> BundleSigner:
+    """Return who signed a bundle, under the keys of a run.
+
+    Args:
+        evidence: That of the bundle.
+        keys: The keys that it may mean.
+        now: The moment at which certificates have to be valid.
+    """
+    key, signature, (digests, *chain) = evidence.fingerprint, evidence.signature, evidence.proof
+    foreign = [each for each in keys if isinstance(each, ForeignKey) and each.is_certificate == bool(chain)]
+    if not chain:
+        named = next((each for each in foreign if each.fingerprint == key), None)
+        if named is None:
+            return BundleSigner(code="unknown-key")
+        holds = _holds(named.der, False, signature, digests)
+        return (
+            BundleSigner(named.fingerprint) if holds else BundleSigner(code="oms-signature", detail=f"key {key[:16]}")
+        )
+    if not foreign:
+        return BundleSigner(code="oms-root", detail=shown(load(chain[-1]).issuer))
+    faults = {root.fingerprint: chain_fault(chain, root, now) for root in foreign}
+    root_key = next((each for each, fault in faults.items() if not fault), "")
+    subject = shown(load(chain[0]).subject)
+    if not root_key:
+        return BundleSigner(code="oms-chain", detail=next(iter(faults.values())))
+    if not _holds(chain[0], True, signature, digests):
+        return BundleSigner(code="oms-signature", detail=f"the certificate of {subject}")
+    return BundleSigner(root_key, subject)
+
+
+@lru_cache(1024)
+def _holds(der: bytes, is_certificate: bool, signature: bytes, digests: bytes) -> bool:  # noqa: FBT001
+    """Return whether a signature holds under an ECDSA key, with the hash that belongs to its curve."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, EllipticCurvePublicKey
+    from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
+    from cryptography.hazmat.primitives.hashes import SHA256, SHA384, SHA512
+    from cryptography.hazmat.primitives.serialization import load_der_public_key
+
+    public = load(der).public_key() if is_certificate else load_der_public_key(der)
+    curve = curve_of(public)
+    if curve is None or not isinstance(public, EllipticCurvePublicKey):
+        return False
+    start, make = ((0, SHA256), (32, SHA384), (80, SHA512))[curve]
+    try:
+        public.verify(signature, digests[start : start + make.digest_size], ECDSA(Prehashed(make())))
+    except InvalidSignature:
+        return False
+    return True
+
+
+def moments_of(certificates: Iterable[bytes]) -> Iterable[datetime]:
+    """Yield the moments at which certificates begin and cease to be valid."""
+    for certificate in map(load, certificates):
+        yield certificate.not_valid_before_utc
+        yield certificate.not_valid_after_utc
+
+
+def _is_digest(text: str) -> bool:
+    return len(text) == 64 and not set(text) - set("0123456789abcdef")
+
+
+def _refuse(problem: str, code: str = "oms-malformed") -> NoReturn:
+    raise SigningError(code, problem, hint=f"get {BUNDLE_FILE} again from its signer")
+
+
+def _json(data: bytes, what: str) -> dict[str, Any]:
+    try:
+        found = load_json(data.decode())
+    except (UnicodeDecodeError, ItemError):
+        _refuse(f"{what} is no JSON that rye reads")
+    if not isinstance(found, dict):
+        _refuse(f"{what} is no JSON object")
+    return found
+
+
+def _table(table: Any, key: str) -> dict[str, Any]:
+    found: dict[str, Any] = _of_type(table, key, dict)
+    return found
+
+
+def _list(table: Any, key: str) -> list[Any]:
+    found: list[Any] = _of_type(table, key, list)
+    if not all(isinstance(each, dict) for each in found):
+        _refuse(f"{key} is no list of objects")
+    return found
+
+
+def _text(table: Any, key: str) -> str:
+    found = _of_type(table, key, str)
+    return str(found)
+
+
+def _of_type(table: Any, key: str, kind: type) -> Any:
+    found = table.get(key) if isinstance(table, dict) else None
+    if not isinstance(found, kind):
+        _refuse(f"it has no proper {key}")
+    return found
+
+
+def _base64(table: Any, key: str) -> bytes:
+    try:
+        return base64.b64decode(_text(table, key), validate=True)
+    except ValueError:
+        _refuse(f"{key} is no base64")
