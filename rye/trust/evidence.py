@@ -16,6 +16,7 @@ from typing import Final
 
 from rye._text import RawEnvelope, composed, find_envelope
 from rye.errors import SigningError
+from rye.items.clients import SKILL_FILE
 from rye.trust.line import (
     COMMENT_MARKS,
     ParsedLine,
@@ -186,12 +187,19 @@ def _in_skill(
     return alone._replace(coverage=Coverage.SKILL_FILE, detail=left_out) if left_out else alone
 
 
+_REWRITTEN: Final = f"changed: {SKILL_FILE}"
+_OF_GH: Final = re.compile(rb"^\s+github-(?:repo|tree-sha):", re.MULTILINE)
+_HEAD: Final = 1 << 14
+"""Bytes at the beginning of a file in which the keys that ``gh skill`` writes are looked for."""
+
+
 def _of_skill(data: bytes, content: str, skill: Skill) -> Evidence:
     """Return the evidence of a whole skill for one of its files: sound if every file is as it was signed."""
     of_folder, signed = _of_bundle(skill.folder) if skill.folder.name == BUNDLE_FILE else _of_folder(skill.folder)
     proof = of_folder._replace(content_digest=content)
     if proof.code:
-        return proof
+        is_rewritten = skill.path == SKILL_FILE and proof.detail == _REWRITTEN and _OF_GH.search(data, 0, _HEAD)
+        return proof._replace(code="skill-rewritten", detail=SKILL_FILE) if is_rewritten else proof
     # of the file at hand, the very bytes that are judged
     known, here = signed.get(skill.path), hashlib.sha256(data).hexdigest()
     if known == here:

@@ -167,6 +167,12 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         "list-conflict": Reason(
             _X, "the list of its space is not merged: {detail}", "# merge the files first; then: rye sign --list"
         ),
+        "skill-rewritten": Reason(
+            _X,
+            "{detail} is not what was signed: gh skill writes into it where the skill came from, and what else was "
+            "changed nobody can tell",
+            f"{_ORIGINAL}; git and npx skills leave its bytes as they are",
+        ),
         "skill-changed": Reason(_X, "the skill is not what was signed: {detail}", _ORIGINAL),
         "oms-malformed": Reason(_X, "its bundle skill.oms.sig cannot be read: {detail}", _ORIGINAL),
         "oms-signature": Reason(_X, "the signature in skill.oms.sig does not hold under {detail}", _ORIGINAL),

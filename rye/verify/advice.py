@@ -64,7 +64,7 @@ _REVIEW: Final = "changed after it was signed: review it with `git diff`, then"
 _AS_BUNDLE: Final = frozenset({"limited", "foreign-key"})
 """Codes of signatures that may count where the folder of a project that is named is taken as a bundle."""
 
-_EDITED: Final = frozenset({"digest", "line-ends", "skill-changed", "list-changed"})
+_EDITED: Final = frozenset({"digest", "line-ends", "skill-changed", "skill-rewritten", "list-changed"})
 """Codes of files whose bytes are not those that were signed: so is what the signer edited, and not yet signed."""
 
 

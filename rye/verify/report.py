@@ -176,8 +176,8 @@ class Unchecked(Report):
         return self.message
 
 
-PART_OF_SKILL: Final = "skill-changed"
-"""Code of the items of a skill that is not what was signed. One of them is a finding, the others come as items."""
+PARTS_OF_SKILL: Final = frozenset({"skill-changed", "skill-rewritten"})
+"""Codes of the items of a skill that is not what was signed. One of them is a finding, the others come as items."""
 
 
 class Exposed(NamedTuple):

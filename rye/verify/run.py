@@ -23,7 +23,7 @@ from rye.trust.trust_store import system_clock
 from rye.verify.advice import Adviser
 from rye.verify.lists import ListChecks
 from rye.verify.policy import EVERY_SPACE, Demand, Policy, load_policy
-from rye.verify.report import PART_OF_SKILL, Accepted, Finding, Outcome, Unchecked, VerifiedItem, VerifyReport
+from rye.verify.report import PARTS_OF_SKILL, Accepted, Finding, Outcome, Unchecked, VerifiedItem, VerifyReport
 from rye.verify.stream import OutcomeStream, Progress, stream_outcomes
 
 
@@ -135,7 +135,7 @@ class Verification:
         demands = (mine or Demand(), *filter(None, (self.policy.also,)))
         wanted = self.audience if outcome.space == Space.PROJECT else ""
         if not all(demand.accepts_verdict(outcome) for demand in demands):
-            if outcome.signature.code == PART_OF_SKILL:
+            if outcome.signature.code in PARTS_OF_SKILL:
                 yield self._of_skill(outcome)
             else:
                 hidden = f"; and it holds hidden text: {outcome.hidden}" if outcome.hidden else ""

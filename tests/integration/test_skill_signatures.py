@@ -243,3 +243,18 @@ def test_a_file_that_is_swapped_while_it_is_read_is_not_remembered(
     with pytest.raises(RyeError) as caught:
         read_signed(root, "pdf/SKILL.md")
     assert caught.value.code == "vanished"
+
+
+def test_what_gh_writes_into_a_signed_skill_has_a_reason_of_its_own(tmp_path: Path) -> None:
+    """One finding names the keys that break the signature; where another file was changed, it is another finding."""
+    skills = Skills(tmp_path)
+    stated = (
+        "---\ndescription: Fill forms\nmetadata:\n    github-repo: https://github.com/a/b\nname: pdf\n---\n\n# PDF\n"
+    )
+    skills.write("pdf/SKILL.md", stated)
+    findings = [entry for entry in skills.registry().check("directive:pdf", "tool:pdf/*") if isinstance(entry, Finding)]
+    assert [(entry.item.ref, entry.code) for entry in findings] == [("directive:pdf", "skill-rewritten")]
+    assert "gh skill" in findings[0].reason
+    skills.write("pdf/forms.md", "# Other\n")
+    (finding,) = [entry for entry in skills.registry().check("directive:pdf") if isinstance(entry, Finding)]
+    assert finding.code == "skill-changed"

@@ -47,6 +47,7 @@ def test_every_reason_code_has_a_golden_file() -> None:
     of_more_files = {
         "outside-skill",
         "skill-changed",
+        "skill-rewritten",
         *(code for code in REASONS if "list" in code or "oms" in code),
     }  # see test_lists.py, and test_model_signing.py among the attacks
     assert {golden.code for golden in GOLDEN.values()} | of_more_files == set(REASONS)
