@@ -45,6 +45,7 @@ _PLACES: Mapping[str, str] = {
     "show": "items.show_item",
     "refs": "items.refs",
     "why": "search.why",
+    "eval": "evaluate.evaluate",
     "list": "items.list_command",
     "index": "service.index",
     "init": "create.init",
@@ -82,6 +83,9 @@ why: Explain how a query is read, or why an item is a hit of it.
     rye why 'verify signatures' knowledge:rye/ci  # rank, words, and shares of the score
     rye why 'verify -ci' rye/ci                   # which part of the query keeps it out
     rye why deploy rye/ci --scope tool --json     # the options of rye search work too
+eval: Measure how well questions find the items that answer them.
+    rye eval .claude/skills --scope directive          # the questions that skills bring along
+    rye eval questions.csv --mode keyword --min 0.9    # for CI: exit 1 below 90 %
 list: List items with version, verdict and description.
     rye list                              # every item of every space
     rye list 'tool.rye.*' --space system  # the tools of a namespace
