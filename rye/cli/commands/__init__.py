@@ -56,6 +56,7 @@ _PLACES: Mapping[str, str] = {
     "keys": "keys.keys",
     "trust": "trust.trust",
     "mcp": "service.mcp",
+    "hook": "hook.hook",
     "serve": "service.serve",
     "completion": "service.completion",
     "help": "items.help_command",
@@ -133,6 +134,8 @@ mcp: Serve agents over the Model Context Protocol.
     rye mcp --print-config claude          # what to put into the client's configuration
     rye mcp --project . --require trusted  # this project, and only its trusted items
     rye mcp --http --token-file token.txt  # for several clients that know the token
+hook: Name trusted items that fit a prompt, for a client's settings.
+    rye hook claude --print-config   # what to put into the settings of Claude Code
 serve: Serve pages to look at in a browser.
     rye serve --open                                     # the project around you, at http://127.0.0.1:8643
     rye serve --host 0.0.0.0 --token-file token.txt      # for other machines that know the token
