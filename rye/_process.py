@@ -144,6 +144,15 @@ def find_program(name: str) -> str | None:
     return found if found and Path(found).is_absolute() else None
 
 
+def own_program() -> str | None:
+    """Return the path of this command: ``rye``, or ``rye-search`` where another program has that name; or None."""
+    for name in ("rye", "rye-search"):
+        with suppress(OSError):
+            if (found := find_program(name)) and b"rye.__main__" in Path(found).read_bytes():
+                return found
+    return None
+
+
 def serve(prepare: Callable[[Any], Callable[[Any], object]]) -> None:
     """Answer the requests of a :class:`Worker` until it ends or closes standard input; then exit at once.
 

@@ -246,7 +246,8 @@ def test_every_limit_is_documented() -> None:
 
 
 @pytest.mark.parametrize(
-    "method", ["search", "list_items", "sections", "why", "similar", "stats", "get", "refs", "verify", "sign"]
+    "method",
+    ["search", "list_items", "sections", "why", "evaluate", "similar", "stats", "get", "refs", "verify", "sign"],
 )
 def test_every_parameter_of_the_registry_is_documented(method: str) -> None:
     """Each method has a section with its signature, parameter for parameter, and its defaults."""

@@ -6,11 +6,13 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from rye._process import find_program, own_program
 from rye._text import quote
 from rye.cli.params import Option
 from rye.cli.progress import IndexProgress
@@ -144,6 +146,13 @@ def only_one(*names: str) -> None:
     if len(used) > 1:
         every = ", ".join(_written(name) for name in names)
         raise Refusal(f"{' and '.join(used)} exclude each other; choose one of {every}")
+
+
+def own_name() -> str:
+    """Return the word that calls this command here: ``rye``, or ``rye-search`` where another program has that name."""
+    if found := own_program():
+        return Path(found).stem
+    return "rye-search" if find_program("rye") else "rye"
 
 
 def take_form(options: dict[str, Any]) -> str:

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from rye.keyring.sign_items import SignReport
     from rye.keyring.trust_list import TrustReport
     from rye.registry.doctor import DoctorReport
+    from rye.registry.findability import Findability
     from rye.registry.relations import Relations
     from rye.registry.reports import LoadedItem, SpaceStatus
     from rye.registry.skills import FoundSkill
@@ -340,6 +341,22 @@ class Registry:
             EnvironmentFault: The cache folder is not safe to use.
         """
         return self._engine.read(make_request(query, options, WhyOptions)._replace(offset=0, limit=1))
+
+    @takes(WhyOptions)
+    def evaluate(self, questions: PathLike, **options: Unpack[WhyOptions]) -> Findability:
+        """Measure how well questions find the items that answer them, and explain every question that does not.
+
+        Args:
+            questions: A file of questions with the item that is expected for each, or a folder with such files.
+
+        Raises:
+            ItemError: The file cannot be read.
+            NotFoundError: ``no-questions``.
+            EnvironmentFault: The cache folder is not safe to use.
+        """
+        from rye.registry.findability import evaluate, find_questions
+
+        return evaluate(self._engine, find_questions(as_path("questions", questions)), options, self._progress)
 
     @takes(SimilarOptions)
     def similar(self, item: str, **options: Unpack[SimilarOptions]) -> SearchResponse:

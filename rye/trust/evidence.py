@@ -188,7 +188,7 @@ def _in_skill(
 
 
 _REWRITTEN: Final = f"changed: {SKILL_FILE}"
-_OF_GH: Final = re.compile(rb"^\s+github-(?:repo|tree-sha):", re.MULTILINE)
+_OF_GH: Final = re.compile(rb"^[ \t]+github-(?:repo|tree-sha):", re.MULTILINE)
 _HEAD: Final = 1 << 14
 """Bytes at the beginning of a file in which the keys that ``gh skill`` writes are looked for."""
 

@@ -24,7 +24,7 @@ from rye.options.model import Parameter, described, parameters_of
 from rye.options.search import SearchOptions
 
 PAGES = Path(__file__).resolve().parents[2] / "items" / "knowledge" / "rye"
-SIGNATURES = ("search", "sections", "why", "similar", "refs")
+SIGNATURES = ("search", "sections", "why", "evaluate", "similar", "refs")
 
 
 def meaning(parameter: Parameter, surface: str) -> str:

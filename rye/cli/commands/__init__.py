@@ -45,6 +45,7 @@ _PLACES: Mapping[str, str] = {
     "show": "items.show_item",
     "refs": "items.refs",
     "why": "search.why",
+    "eval": "evaluate.evaluate",
     "list": "items.list_command",
     "index": "service.index",
     "init": "create.init",
@@ -56,6 +57,7 @@ _PLACES: Mapping[str, str] = {
     "keys": "keys.keys",
     "trust": "trust.trust",
     "mcp": "service.mcp",
+    "hook": "hook.hook",
     "serve": "service.serve",
     "completion": "service.completion",
     "help": "items.help_command",
@@ -83,6 +85,9 @@ why: Explain how a query is read, or why an item is a hit of it.
     rye why 'verify signatures' knowledge:rye/ci  # rank, words, and shares of the score
     rye why 'verify -ci' rye/ci                   # which part of the query keeps it out
     rye why deploy rye/ci --scope tool --json     # the options of rye search work too
+eval: Measure how well questions find the items that answer them.
+    rye eval .claude/skills --scope directive          # the questions that skills bring along
+    rye eval questions.csv --mode keyword --min 0.9    # for CI: exit 1 below 90 %
 list: List items with version, verdict and description.
     rye list                              # every item of every space
     rye list 'tool.rye.*' --space system  # the tools of a namespace
@@ -134,6 +139,8 @@ mcp: Serve agents over the Model Context Protocol.
     rye mcp --print-config claude          # what to put into the client's configuration
     rye mcp --project . --require trusted  # this project, and only its trusted items
     rye mcp --http --token-file token.txt  # for several clients that know the token
+hook: Name trusted items that fit a prompt, for a client's settings.
+    rye hook claude --print-config   # what to put into the settings of Claude Code
 serve: Serve pages to look at in a browser.
     rye serve --open                                     # the project around you, at http://127.0.0.1:8643
     rye serve --host 0.0.0.0 --token-file token.txt      # for other machines that know the token

@@ -12,7 +12,7 @@ import click
 
 from rye._text import inline, quote
 from rye.cli.commands.keys import find_owner, owner_option, unlock
-from rye.cli.options import ask, command, progress_bar, refuse
+from rye.cli.options import ask, command, own_name, progress_bar, refuse
 from rye.cli.params import (
     PATH,
     argument,
@@ -153,12 +153,12 @@ def _finish(setup: Setup, report: SetupReport) -> None:
     if not listed:
         show([
             "There is nothing to search yet. To begin:",
-            "  rye new knowledge NAME     writes the frame of an entry to fill in",
-            "  rye import FILE…           copies texts and scripts from elsewhere",
+            f"  {own_name()} new knowledge NAME     writes the frame of an entry to fill in",
+            f"  {own_name()} import FILE…           copies texts and scripts from elsewhere",
         ])  # fmt: skip
         return
     query = listed[0].title or listed[0].name
-    show([terminal.style(f"$ rye search {quote(query)} --space project --limit 3", bold=True)])
+    show([terminal.style(f"$ {own_name()} search {quote(query)} --space project --limit 3", bold=True)])
     response = ask(where, lambda registry: registry.search(query, space="project", limit=3))
     answer(response, render_search, render_notes, as_json=False)
     if report.done:
@@ -179,12 +179,12 @@ def _next_steps(report: SetupReport) -> Iterator[str]:
         yield from (
             () if key.encrypted else ["               without a passphrase; rye keys rotate --help says how to set one"]
         )
-    yield "  a colleague  gets FILE of rye keys export > FILE, and runs rye trust add FILE"
+    yield f"  a colleague  gets FILE of {own_name()} keys export > FILE, and runs rye trust add FILE"
     has_job = any(Path(each.path).as_posix().endswith(place) for each in report.files for _, place in CI_FILES.values())
     needs = (
         "set its variable TRUSTED_KEY to that file" if has_job else "needs that file too, where no change can reach it"
     )
-    yield f"  CI           {needs}: rye help ci"
+    yield f"  CI           {needs}: {own_name()} help ci"
 
 
 @command("new")

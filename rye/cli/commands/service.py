@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from rye._process import find_program
+from rye._process import own_program
 from rye._text import quote
 from rye.cli.options import Refusal, ask, command, refuse
 from rye.cli.params import (
@@ -329,7 +329,7 @@ def _own_command() -> tuple[str, ...]:
 
     A client may start it in any checkout, from which ``-P`` keeps Python from importing.
     """
-    found = find_program("rye")
+    found = own_program()
     return (found,) if found else (sys.executable, "-P", "-m", "rye")
 
 

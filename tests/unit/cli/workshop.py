@@ -50,8 +50,8 @@ class Workshop:
             stderr=subprocess.PIPE,
         )
 
-    def run(self, *args: str, **env: object) -> Done:
-        """Run ``rye`` in the project, within this process, which spares its start."""
+    def run(self, *args: str, data: bytes = b"", **env: object) -> Done:
+        """Run ``rye`` in the project, within this process, which spares its start; it reads ``data``."""
         out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
         more = {name: str(value) for name, value in env.items()}
         with pytest.MonkeyPatch.context() as patch, chdir(self.project), redirect_stdout(out), redirect_stderr(err):
@@ -59,7 +59,7 @@ class Workshop:
                 patch.delenv(name)
             for name, value in {**self.env, **more}.items():
                 patch.setenv(name, value)
-            patch.setattr("sys.stdin", io.StringIO())
+            patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data), "utf-8"))
             status = main(list(args))
         return Done(status, *(_text_of(stream) for stream in (out, err)))
 

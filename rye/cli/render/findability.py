@@ -1,0 +1,69 @@
+"""Findability for a reader: the figures, then every question that fails and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rye._text import column, inline
+from rye.cli.terminal import Terminal, cut, folded
+from rye.surface.text import plural
+
+if TYPE_CHECKING:
+    from rye.registry.findability import Failure, Findability, Share
+
+_INDENT = "    "
+_QUESTION = 300
+"""Characters of a question that are shown."""
+_PART = 32
+_FALLBACK = "keyword_fallback"
+
+
+def render_findability(found: Findability, terminal: Terminal) -> Iterator[str]:
+    """Yield the figures, then the questions that fail, those that a wrong item answers, and what was not measured."""
+    figures = f"hit@1 {found.hit_at_1:.3f}  hit@3 {found.hit_at_3:.3f}  MRR {found.mrr:.3f}"
+    yield f"{terminal.style(figures, bold=True)}  {plural(found.questions, 'question')}"
+    if found.negatives:
+        wrong = f"{len(found.false_hits):,} of {plural(found.negatives, 'question')}"
+        yield f"{wrong} that an item must not answer have it as the first hit"
+    if found.skipped:
+        yield f"{plural(found.skipped, 'question')} left out, as nothing says which item is meant"
+    if count := found.methods.get(_FALLBACK):
+        yield f"{plural(count, 'question')} searched by words alone, not by meaning; rye search says why"
+    yield from _section("failed", found.failures, terminal)
+    yield from _section("must not be the first hit", found.false_hits, terminal)
+    if found.errors:
+        yield from ("", terminal.style(f"not measured: {len(found.errors):,}", "red", bold=True))
+    for error in found.errors:
+        yield from _question(error.question, error.place, terminal)
+        yield _line(inline(error.message), terminal)
+
+
+def _section(title: str, failures: Sequence[Failure], terminal: Terminal) -> Iterator[str]:
+    if failures:
+        yield from ("", terminal.style(f"{title}: {len(failures):,}", bold=True))
+    for failure in failures:
+        yield from _question(failure.question, failure.place, terminal)
+        is_found = "no hit" if failure.rank is None else f"hit {failure.rank}"
+        yield _line(f"{column(failure.expected)}: {is_found}", terminal)
+        if failure.rank != 1:
+            yield _line(f"first: {terminal.style(column(failure.winner) or 'nothing', 'cyan')}", terminal)
+        yield from (_line(_share(share), terminal, "      ") for share in failure.decided_by)
+        yield from (_line(inline(reason), terminal) for reason in failure.reasons)
+
+
+def _question(text: str, place: str, terminal: Terminal) -> Iterator[str]:
+    """Yield a question, and where it stands."""
+    yield ""
+    if text:
+        yield folded(cut(inline(text), _QUESTION), terminal)
+    if place:
+        yield _INDENT + terminal.dim(cut(inline(place), terminal.width and terminal.width - len(_INDENT)))
+
+
+def _share(share: Share) -> str:
+    return f"{cut(inline(share.part), _PART)}  {share.winner:.4f}, expected item {share.expected:.4f}"
+
+
+def _line(text: str, terminal: Terminal, indent: str = _INDENT) -> str:
+    return indent + folded(text, terminal, first=indent, others=f"{indent}  ")

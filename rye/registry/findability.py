@@ -1,0 +1,281 @@
+"""Findability: how often the first hits of a search are the items that people expect for their questions."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rye._report import Report
+from rye.errors import ItemError, NotFoundError, RyeError
+from rye.items.clients import SKILL_FILE
+from rye.items.questions import MAX_QUESTIONS, Question, read_questions
+from rye.items.reader import MAX_BYTES
+from rye.options.search import WhyOptions
+from rye.search.request import make_request
+from rye.search.results import SearchResult
+from rye.spaces.classify import MODULES
+from rye.spaces.read import unreadable
+from rye.spaces.snapshot import tree
+
+if TYPE_CHECKING:
+    from rye.index.refresh import Progress
+    from rye.registry.engine import Engine
+
+QUESTION_FILES = ("evals.csv", "evals.json", "trigger_eval.json")
+"""Names of the files that a folder is searched for."""
+
+MAX_LOOKED_AT = 1_000_000
+"""Files of a folder that are looked at."""
+
+_CLOSED = frozenset({".git", MODULES})
+_HITS = 10
+"""How many hits are looked at; an item behind them counts as not found."""
+_DECISIVE = 3
+"""How many parts of a query are named that decided for the winner."""
+_BY_MODELS = ("meaning", "second model")
+
+
+@dataclass(frozen=True, slots=True)
+class Share(Report):
+    """What a part of the query contributes to the score of the winner, and to that of the expected item."""
+
+    part: str
+    winner: float
+    expected: float
+
+
+@dataclass(frozen=True, slots=True)
+class Failure(Report):
+    """A question whose first hit is not the expected item, or is the item that must not be found.
+
+    Attributes:
+        question, place: The text, and where it stands.
+        expected: ``type:id`` of the item.
+        rank: The rank of the item among the hits; None where it is no hit.
+        winner: ``type:id`` of the first hit; empty where nothing was found.
+        decided_by: Parts of the query that speak most for the winner.
+        reasons: Why the expected item is no hit.
+    """
+
+    question: str
+    place: str
+    expected: str
+    rank: int | None
+    winner: str
+    decided_by: tuple[Share, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unmeasured(Report):
+    """A file or question that cannot be measured, as its item does not exist or the file cannot be read."""
+
+    place: str
+    question: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Findability(Report):
+    """How well questions find the items that answer them.
+
+    Attributes:
+        questions: Questions with an expected item; the three figures are about them.
+        hit_at_1, hit_at_3: Share of questions whose item is the first hit, or among the first three.
+        mrr: Mean reciprocal rank among the first ten hits.
+        negatives: Questions that an item must not answer.
+        skipped: Questions that name no item at all.
+        failures: Questions whose first hit is another item.
+        false_hits: Questions whose first hit is the item that must not answer them.
+        errors: What could not be measured.
+        methods: How many questions were ranked by each ``method`` of a search.
+        warnings: Warnings about the items, not about single questions.
+    """
+
+    questions: int
+    hit_at_1: float
+    hit_at_3: float
+    mrr: float
+    negatives: int
+    skipped: int
+    failures: tuple[Failure, ...]
+    false_hits: tuple[Failure, ...]
+    errors: tuple[Unmeasured, ...]
+    methods: Mapping[str, int]
+    warnings: tuple[str, ...]
+
+
+class QuestionSet(NamedTuple):
+    """The questions of one or more files, each once, and the files that could not be read."""
+
+    questions: tuple[Question, ...]
+    errors: tuple[Unmeasured, ...] = ()
+
+
+def find_questions(path: Path) -> QuestionSet:
+    """Return the questions of a file, or of all files of a folder that are named as in :data:`QUESTION_FILES`.
+
+    Raises:
+        ItemError: The file cannot be read, or there are too many questions or folders.
+        NotFoundError: ``no-questions``.
+    """
+    if not path.is_dir():
+        return QuestionSet(_distinct(_read(path, path.name)))
+    found, errors = list[Question](), list[Unmeasured]()
+    for name in sorted(_files_below(path)):
+        try:
+            found += _read(path / name, name)
+        except ItemError as error:
+            errors.append(Unmeasured("", "", str(error)))
+        if len(found) > MAX_QUESTIONS:
+            raise ItemError("bad-questions", f"{path} has over {MAX_QUESTIONS:,} questions", hint="name a folder in it")
+    if not found and not errors:
+        hint = f"a folder is searched for {', '.join(QUESTION_FILES)}; name a file that is called otherwise"
+        raise NotFoundError("no-questions", f"there are no questions in {path}", hint=hint)
+    return QuestionSet(_distinct(found), tuple(errors))
+
+
+def _distinct(questions: Iterable[Question]) -> tuple[Question, ...]:
+    """Return questions without those that are the same as one before."""
+    found = dict[tuple[str, str, bool], Question]()
+    for each in questions:
+        found.setdefault((each.text, each.item, each.is_answer), each)
+    return tuple(found.values())
+
+
+def _files_below(folder: Path) -> Iterator[str]:
+    """Yield the paths of files of questions below a folder, also in hidden folders, but through no link."""
+    for count, found in enumerate(tree(str(folder), lambda path: PurePath(path).name in _CLOSED)):
+        if count >= MAX_LOOKED_AT:
+            raise ItemError("too-many-files", f"{folder} has over {MAX_LOOKED_AT:,} files", hint="name a folder in it")
+        if (
+            not isinstance(found, OSError)
+            and found[1].name in QUESTION_FILES
+            and found[1].is_file(follow_symlinks=False)
+        ):
+            yield found[0]
+
+
+def _read(path: Path, name: str) -> list[Question]:
+    try:
+        if not path.is_file():
+            message = f"{name} is no file" if path.exists() else f"there is no {name}"
+            raise ItemError(
+                "not-a-file", message, hint=f"name a JSON or CSV file, or a folder with {QUESTION_FILES[1]}"
+            )
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise unreadable(name, error) from None
+    if len(data) > MAX_BYTES:
+        raise ItemError("too-large", f"{name} is larger than {MAX_BYTES:,} bytes", hint="split it")
+    folders = path.absolute().parents
+    return read_questions(data, name, skill=next((each.name for each in folders if (each / SKILL_FILE).is_file()), ""))
+
+
+def evaluate(
+    engine: Engine, found: QuestionSet, options: Mapping[str, Any], progress: Progress | None = None
+) -> Findability:
+    """Search every question and compare the first hits with the items that are expected."""
+    evaluation, errors = _Evaluation(engine, options), list(found.errors)
+    ranks, failures = list[int | None](), dict[bool, list[Failure]]({True: [], False: []})
+    negatives = skipped = 0
+    with engine.single_scan():
+        warnings = engine.search(make_request("", {"limit": 1})).warnings
+        for done, each in enumerate(found.questions):
+            if progress is not None:
+                progress(done, len(found.questions), "questions")
+            if not each.item:
+                skipped += 1
+                continue
+            try:
+                failure, rank = evaluation.measure(each)
+            except RyeError as error:
+                errors.append(Unmeasured(each.place, each.text, str(error)))
+                continue
+            negatives += not each.is_answer
+            ranks += [rank] if each.is_answer else []
+            failures[each.is_answer] += [failure] if failure else []
+    places, count = [rank for rank in ranks if rank], max(len(ranks), 1)
+    return Findability(
+        questions=len(ranks),
+        hit_at_1=round(places.count(1) / count, 4),
+        hit_at_3=round(sum(rank <= 3 for rank in places) / count, 4),
+        mrr=round(sum(1 / rank for rank in places) / count, 4),
+        negatives=negatives,
+        skipped=skipped,
+        failures=tuple(failures[True]),
+        false_hits=tuple(failures[False]),
+        errors=tuple(errors),
+        methods=dict(evaluation.methods),
+        warnings=warnings,
+    )
+
+
+class _Evaluation:
+    """Measures single questions.
+
+    Attributes:
+        methods: How many were ranked by which method.
+
+    Args:
+        engine: What is searched.
+        options: The options of each search.
+    """
+
+    def __init__(self, engine: Engine, options: Mapping[str, Any]) -> None:
+        self.methods = Counter[str]()
+        self._engine, self._options, self._items = engine, options, dict[str, str]()
+
+    def measure(self, question: Question) -> tuple[Failure | None, int | None]:
+        """Search one question; return why it fails, if it does, and the rank of its item among the first hits.
+
+        Raises:
+            RyeError: There is no such item, or the question cannot be searched.
+        """
+        item, hits = self._resolve(question.item), dict[str, SearchResult]()
+        options = {**self._options, "limit": _HITS, "explain": True}
+        response = self._engine.search(make_request(question.text, options))
+        self.methods[response.method] += 1
+        for hit in response.results:  # of copies in several spaces the first counts
+            hits.setdefault(f"{hit.type}:{hit.id}", hit)
+        rank = [*hits].index(item) + 1 if item in hits else None
+        if question.is_answer == (rank == 1):
+            return None, rank
+        failure = Failure(question.text, question.place, item, rank, next(iter(hits), ""))
+        return self._explained(failure, hits) if question.is_answer else failure, rank
+
+    def _explained(self, failure: Failure, hits: Mapping[str, SearchResult]) -> Failure:
+        """Return a failure with what decided for the winner, and why the expected item is no hit if it is none."""
+        expected, rank, reasons = hits.get(failure.expected), failure.rank, tuple[str, ...]()
+        if expected is None:
+            with suppress(RyeError):  # a cluster does not explain
+                why = self._engine.why(make_request(failure.question, self._options, WhyOptions), failure.expected)
+                expected, rank, reasons = why.hit, why.rank, tuple(reason.message for reason in why.reasons)
+        theirs, own = _shares(hits.get(failure.winner)), _shares(expected)
+        parts = sorted(theirs, key=lambda part: own.get(part, 0.0) - theirs[part])[:_DECISIVE]
+        shares = (Share(part, round(theirs[part], 4), round(own.get(part, 0.0), 4)) for part in parts)
+        decided = tuple(share for share in shares if share.winner > share.expected)
+        return replace(failure, rank=rank, decided_by=decided, reasons=reasons)
+
+    def _resolve(self, name: str) -> str:
+        """Return ``type:id`` of an item; a skill is meant where another item has the same name."""
+        if name not in self._items:
+            try:
+                item = self._engine.load(f"skill:{name}", None).item
+            except RyeError:
+                item = self._engine.load(name, None).item
+            self._items[name] = f"{item.type}:{item.id}"
+        return self._items[name]
+
+
+def _shares(hit: SearchResult | None) -> Mapping[str, float]:
+    """Return what each part of the query contributes to the score of a hit."""
+    found = defaultdict[str, float](float)
+    for trace in hit.explain or () if hit else ():
+        found[trace.field if trace.field in _BY_MODELS else trace.clause] += trace.contribution
+    return found
