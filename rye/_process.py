@@ -153,6 +153,17 @@ def own_program() -> str | None:
     return None
 
 
+def run_program(words: Sequence[str], data: bytes) -> tuple[int, bytes, bytes]:
+    """Run a program given by its absolute path; return its exit status, output and error output.
+
+    Args:
+        words: The program and its arguments.
+        data: Its standard input.
+    """
+    done = subprocess.run(words, input=data, capture_output=True, check=False)  # noqa: S603 - words of rye's own
+    return done.returncode, done.stdout, done.stderr
+
+
 def serve(prepare: Callable[[Any], Callable[[Any], object]]) -> None:
     """Answer the requests of a :class:`Worker` until it ends or closes standard input; then exit at once.
 

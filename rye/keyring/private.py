@@ -39,6 +39,7 @@ from rye.keyring.key_files import (
     save_signing_key,
     write_secret,
 )
+from rye.keyring.ssh_keys import SSH_PREFIX, ssh_public, ssh_signing_key
 from rye.keyring.trust import Trust, is_path
 from rye.spaces.layout import Layout
 from rye.trust.keys import PublicKey, SigningKey, refuse_key_text
@@ -308,7 +309,7 @@ class Keyring:
         """Return a private key: named, in a file, or by default that of the environment, else ``private_key``.
 
         Args:
-            which: The name of a key, or a path, which has a slash or a suffix.
+            which: The name of a key, or a path, which has a slash or a suffix; ``ssh:PATH`` for a key of SSH.
             force: Whether to return it although the user's trust files say that it is revoked or has expired.
 
         Raises:
@@ -317,6 +318,8 @@ class Keyring:
         """
 
         def open_(secret: bytes | None) -> SigningKey:
+            if str(which).startswith(SSH_PREFIX):
+                return ssh_signing_key(str(which))
             if which is None:
                 return find_signing_key(self.layout.user, environ=self._environ, passphrase=secret)
             if not is_path(which):
@@ -348,6 +351,8 @@ class Keyring:
         refuse_key_text(str(which))
         if which is None and not self.in_environment:
             which = DEFAULT_KEY
+        if str(which).startswith(SSH_PREFIX):
+            return ssh_public(str(which))[1]
         if isinstance(which, str) and _NAME.fullmatch(which) and (self.folder / f"{which}.pem").exists():
             path = self._path(which)
             locked = _ENCRYPTED in read_key_file(path) and not self._environ.get(PASSPHRASE_VARIABLE)

@@ -27,6 +27,7 @@ from rye.trust.certificates import ForeignKey, read_public
 from rye.trust.keys import PublicKey, SigningKey, kind_of_foreign_key, refuse_key_text
 from rye.trust.model import Clock
 from rye.trust.reasons import reach_of
+from rye.trust.ssh import is_allowed_signers, is_ssh_key, read_allowed_signers, read_ssh_key
 from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope, bundle_of
 from rye.trust.trust_file import last_moment, parse_trust_file, restate, sign_trust_file, trust_file_name
 from rye.trust.trust_set import ANYWHERE, Standing
@@ -34,6 +35,7 @@ from rye.trust.trust_store import TRUSTED_FOLDER, TrustLoad, leads_out, read_tru
 
 FINGERPRINT = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
 _PREFIX = "ed25519:"
+_MAX_SIGNERS = 1 << 17
 
 
 class Trust:
@@ -65,9 +67,33 @@ class Trust:
         lack = () if any(row.counts and row.is_users for row in rows) else (_NO_KEY,)
         return TrustReport(tuple(rows), (*load.warnings, *((load.emptiness,) if load.emptiness else lack)))
 
+    def keys_in(self, text: str) -> tuple[tuple[str, str | TrustEntry], ...]:
+        """Return the keys of a file of allowed signers of SSH, each with a name for messages; any other text as it is.
+
+        Raises:
+            SigningError: ``trust-file``: a line of it cannot be honoured.
+        """
+        path = Path(os.path.expanduser(text))
+        if (
+            not is_path(text)
+            or not path.is_file()
+            or not is_allowed_signers(data := read_trust_bytes(path, _MAX_SIGNERS))
+        ):
+            return ((text, text),)
+        if len(data) > _MAX_SIGNERS:
+            raise SigningError("trust-file", f"{path} has more than {_MAX_SIGNERS:,} bytes", hint="name fewer signers")
+        try:
+            signers = read_allowed_signers(data.decode("utf-8", "replace"))
+        except SigningError as error:
+            raise error.preceded(f"{path}: ") from None
+        return tuple(
+            (f"{text}:{each.line}", TrustEntry(each.public, each.owner, TrustScope.USER, not_after=each.not_after))
+            for each in signers
+        )
+
     def add(
         self,
-        key: str,
+        key: str | TrustEntry,
         *,
         owner: str | None = None,
         patterns: tuple[str, ...] | None = None,
@@ -78,8 +104,8 @@ class Trust:
         """Trust a key: a trust file of it in a space. Limits not given are those of the file given.
 
         Args:
-            key: A trust file, a file with a public key or a root certificate as PEM, ``ed25519:BASE64``, or the
-                fingerprint of a known key.
+            key: A trust file, a file with a public key or a root certificate as PEM, a public key of SSH,
+                ``ed25519:BASE64``, or the fingerprint of a known key; or one of :meth:`keys_in`.
             owner: Who it belongs to.
             patterns: What it may sign.
             not_after: Last moment at which it counts.
@@ -91,7 +117,7 @@ class Trust:
             NotFoundError: ``key-not-found``, ``trust-not-found``.
             ArgumentError: ``bad-key``.
         """
-        known = self._resolve(key)
+        known = self._resolve(key) if isinstance(key, str) else key
         given = {"owner": owner, "patterns": patterns, "not_after": not_after}
         limits: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         after = dataclasses.replace(known, scope=TrustScope(check_space(space)), **limits)
@@ -272,8 +298,13 @@ class Trust:
         if b"PRIVATE KEY" in data:
             message = f"{path} is a private key; to trust a key its public half is enough"
             raise SigningError("private-key", message, hint="rye keys export writes the trust file of a key of yours")
+        if is_ssh_key(data):
+            ssh, comment = read_ssh_key(data.decode("utf-8", "replace"))
+            return TrustEntry(ssh, comment, TrustScope.USER)
         if what := kind_of_foreign_key(data):
-            hint = "rye needs a trust file, a public key or a root certificate in PEM: see rye help trust"
+            hint = (
+                "rye needs a trust file, an SSH key, or a public key or a root certificate in PEM: see rye help trust"
+            )
             raise SigningError("trust-file", f"{path} is {what}", hint=hint)
         if data.lstrip().startswith((b"-----BEGIN PUBLIC KEY-----", b"-----BEGIN CERTIFICATE-----")):
             public = read_public(data.decode("ascii", "replace"))

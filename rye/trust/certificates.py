@@ -7,6 +7,7 @@ moment, and may do what it does. There is no look-up of revoked certificates: no
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -117,9 +118,12 @@ def read_public(text: str) -> AnyKey:
 @lru_cache(256)
 def load(der: bytes) -> Certificate:
     """Return a certificate; ValueError where it is none."""
+    from cryptography.utils import CryptographyDeprecationWarning
     from cryptography.x509 import load_der_x509_certificate
 
-    return load_der_x509_certificate(der)
+    with warnings.catch_warnings():  # what others bring prints nothing
+        warnings.simplefilter("ignore", CryptographyDeprecationWarning)
+        return load_der_x509_certificate(der)
 
 
 def name_digest(name: Name) -> str:

@@ -10,7 +10,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from rye.errors import ArgumentError, SigningError
 from rye.trust.model import Fingerprint
@@ -38,6 +38,20 @@ _SMALL_ORDER_Y: Final = frozenset(
     }
 )
 """y of the eight points whose order divides 8: a signature under such a key holds for many messages at once."""
+
+
+SSH_NAMESPACE: Final = "rye"
+"""The namespace of SSH signatures that count here; one that was made for git or a file counts for nothing."""
+
+_BOUND: Final = b"rye:signed:v2"
+"""How a message of format v2 begins, which says what was signed; older ones are bare digests, and not signed by SSH."""
+
+
+def ssh_message(message: bytes) -> bytes:
+    """Return what SSH signs for a message: its SHA-512, under a namespace (OpenSSH, PROTOCOL.sshsig)."""
+    digest = hashlib.sha512(message).digest()
+    parts = (SSH_NAMESPACE.encode(), b"", b"sha512", digest)
+    return b"SSHSIG" + b"".join(len(part).to_bytes(4) + part for part in parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +128,18 @@ class PublicKey:
         return self.fingerprint, self.fingerprint[:16], self.raw_fingerprint
 
     def verify(self, signature: bytes, message: bytes) -> bool:
-        """Return whether the signature holds; 64 bytes with a canonical S (RFC 8032, 5.1.7) or it does not."""
+        """Return whether the signature holds; 64 bytes with a canonical S (RFC 8032, 5.1.7) or it does not.
+
+        A message that says what it is for may have been signed by SSH instead.
+        """
         # S is little-endian and the order above 2**252, so a small last byte is an answer
         if len(signature) != 64 or (signature[63] >= 0x10 and int.from_bytes(signature[32:], "little") >= _ORDER):
             return False
+        if self._holds(signature, message):
+            return True
+        return message.startswith(_BOUND) and self._holds(signature, ssh_message(message))
+
+    def _holds(self, signature: bytes, message: bytes) -> bool:
         try:
             _loaded(self.raw).verify(signature, message)
         except _invalid_signature():  # asked for only where something was raised
@@ -144,6 +166,13 @@ def _loaded(raw: bytes) -> Ed25519PublicKey:
     return Ed25519PublicKey.from_public_bytes(raw)
 
 
+class Signs(Protocol):
+    """What holds a private key: returns the 64 bytes of a signature over a message."""
+
+    def sign(self, data: bytes, /) -> bytes:
+        """Return the signature."""
+
+
 class SigningKey:
     """An Ed25519 private key. It shows only its fingerprint, compares by identity and cannot be pickled or copied."""
 
@@ -151,16 +180,20 @@ class SigningKey:
 
     public: PublicKey
 
-    def __init__(self, private: Ed25519PrivateKey) -> None:
+    def __init__(self, private: Signs, public: PublicKey) -> None:
         self._private = private
-        self.public = PublicKey(private.public_key().public_bytes_raw())
+        self.public = public
+
+    @classmethod
+    def _of(cls, private: Ed25519PrivateKey) -> SigningKey:
+        return cls(private, PublicKey(private.public_key().public_bytes_raw()))
 
     @classmethod
     def generate(cls) -> SigningKey:
         """Return a new key from the system's randomness."""
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-        return cls(Ed25519PrivateKey.generate())
+        return cls._of(Ed25519PrivateKey.generate())
 
     @classmethod
     def from_seed(cls, seed: bytes) -> SigningKey:
@@ -173,7 +206,7 @@ class SigningKey:
 
         if len(seed) != 32:
             raise SigningError("key-unreadable", "an Ed25519 seed has 32 bytes", hint="give 32 bytes")
-        return cls(Ed25519PrivateKey.from_private_bytes(seed))
+        return cls._of(Ed25519PrivateKey.from_private_bytes(seed))
 
     @classmethod
     def from_pem(cls, data: bytes, *, passphrase: bytes | None = None) -> SigningKey:
@@ -207,10 +240,15 @@ class SigningKey:
             raise SigningError("key-unreadable", message, hint=hint)
         if not isinstance(private, Ed25519PrivateKey):
             raise SigningError("key-type", "the private key is not an Ed25519 key", hint="generate an Ed25519 key")
-        return cls(private)
+        return cls._of(private)
 
     def to_pem(self, *, passphrase: bytes | None = None) -> bytes:
-        """Return the private key as PEM (PKCS#8), encrypted when a passphrase is given."""
+        """Return the private key as PEM (PKCS#8), encrypted when a passphrase is given.
+
+        Raises:
+            SigningError: ``key-secret`` for one that only SSH has.
+        """
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.serialization import (
             BestAvailableEncryption,
             Encoding,
@@ -218,6 +256,8 @@ class SigningKey:
             PrivateFormat,
         )
 
+        if not isinstance(self._private, Ed25519PrivateKey):
+            raise SigningError("key-secret", "an SSH key stays with SSH", hint="use the file of that key")
         encryption = BestAvailableEncryption(passphrase) if passphrase else NoEncryption()
         return self._private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
 

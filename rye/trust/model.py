@@ -143,7 +143,8 @@ class Signature(NamedTuple):
 
 
 def signer_words(signer: str) -> str:
-    """Return who signed, in words: the first digits of a fingerprint, or a certificate's subject, which has a ``=``."""
+    """Return who signed, in words: the first digits of a fingerprint, or the subject of a certificate."""
+    # a subject has an equals sign, a fingerprint none
     return f"the certificate of {signer}" if "=" in signer else f"key {signer[:16]}"
 
 

@@ -18,6 +18,7 @@ from rye.trust.evidence import inspect
 from rye.trust.keys import PublicKey, SigningKey
 from rye.trust.line import sign_bytes, signed_message
 from rye.trust.model import EnvelopeFormat, Origin, as_utc
+from rye.trust.ssh import read_ssh_key
 from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope
 
 MAX_TRUST_FILE: Final = 8_192
@@ -174,7 +175,7 @@ def _public_key(table: Mapping[str, Any], source: str) -> AnyKey:
         _refuse(source, "names no public_key")
     if stated.startswith(_KEY_PREFIX):
         return PublicKey.from_base64(stated.removeprefix(_KEY_PREFIX))
-    return read_public(stated)
+    return read_ssh_key(stated)[0] if stated.startswith("ssh-") else read_public(stated)
 
 
 def _line(value: object, key: str, source: str) -> str:

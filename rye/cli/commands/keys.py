@@ -80,6 +80,14 @@ _lose = flag("--yes", "-y", help="With `--force`: do not ask, the key that is th
     completes="key",
 )
 @option(
+    "--ssh",
+    metavar="[KEY]",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    help="Sign with an SSH key, by ssh-keygen and its agent; by default `~/.ssh/id_ed25519`",
+)
+@option(
     "--audience",
     metavar="NAME",
     help="Sign the project's items for this audience; by default `RYE_AUDIENCE`",
@@ -120,6 +128,9 @@ def sign(target: tuple[str, ...], root: Path | None, **options: Any) -> int:
     Exit status: 0 signed, 1 --check found an item that is not signed, 2 error.
     """
     only_one("dry_run", "check")
+    if (ssh := options.pop("ssh")) is not None:
+        refuse("key", because="with --ssh, which names the key")
+        options["key"] = f"ssh:{ssh}"
     if options.pop("as_list"):
         return _sign_list(root, options)
     refuse("add", "expires", "forget", "yes", "trust", because="without --list")

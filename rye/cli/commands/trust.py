@@ -25,8 +25,8 @@ _yes = flag("--yes", "-y", help="Do not ask: the fingerprint has been compared")
 def trust() -> None:
     """Decide whose signatures count.
 
-    A KEY is a trust file, a public key or root certificate as PEM file, ed25519:BASE64, or the fingerprint of a key
-    that has a trust file.
+    A KEY is a trust file, a public key or root certificate as PEM file, a public key of SSH, ed25519:BASE64, or the
+    fingerprint of a key that has a trust file. To add, it may also be a file of allowed signers of SSH.
 
     Exit status: 0 done, 1 no key counts, 2 error.
     """
@@ -67,7 +67,8 @@ def add(key: tuple[str, ...], **options: Any) -> int:
         "not_after": None if until is None else last_moment(until),
     }
     how = {"space": options["space"], "replace": options["force"]}
-    return _change(key, lambda each: files.add(each, **limits, **how), options, ask=not options["yes"])
+    keys = dict(found for text in key for found in files.keys_in(text))
+    return _change(tuple(keys), lambda each: files.add(keys[each], **limits, **how), options, ask=not options["yes"])
 
 
 @trust.command("bundle")
