@@ -28,6 +28,7 @@ from rye.items.listings import (
 )
 from rye.items.model import ItemType
 from rye.items.provenance import RECORDS
+from rye.registry.findability import decisive
 from rye.registry.relations import MAX_RELATIONS, relations_of
 from rye.search.graph import graph_of
 from rye.search.request import Request, make_request
@@ -47,7 +48,6 @@ _ALIKE: Final = 0.6
 _HITS: Final = 5
 _ASKED: Final = 24
 """Words of a description that are asked, as many as a long request has."""
-_WORDS: Final = 3
 _NAMED: Final = 3
 
 CODES: Final[Mapping[str, str]] = {
@@ -282,7 +282,8 @@ def _competing(skills: Sequence[_Item], search: Callable[[Request], SearchRespon
         if not hits or _ref(hits[0]) == item.ref:
             continue
         hits = [hit for hit in _asked(text, search, explain=True) if _ref(hit) in by_ref]
-        words = _deciding(hits[0], next((hit for hit in hits if _ref(hit) == item.ref), None))
+        shares = decisive(hits[0], next((hit for hit in hits if _ref(hit) == item.ref), None))
+        words = [share.part for share in shares]
         decided = f" ({', '.join(words)})" if words else ""
         message = f"{item.ref} is asked for in its own words, and {_ref(hits[0])} comes first{decided}"
         fix = "say in both descriptions what the other one is not for, or merge them"
@@ -303,15 +304,6 @@ def _asked(text: str, search: Callable[[Request], SearchResponse], *, explain: b
 
 def _ref(hit: SearchResult) -> str:
     return f"{hit.type}:{hit.id}"
-
-
-def _deciding(winner: SearchResult, loser: SearchResult | None) -> list[str]:
-    """Return the words that decided between two hits: those that counted most for the first and least for the other."""
-    gains = defaultdict[str, float](float)
-    for sign, hit in ((1.0, winner), (-1.0, loser)):
-        for trace in (hit.explain or ()) if hit else ():
-            gains[trace.clause] += sign * trace.contribution
-    return [word for word, gain in sorted(gains.items(), key=lambda pair: -pair[1])[:_WORDS] if gain > 0]
 
 
 def _shingles(text: str) -> frozenset[int]:

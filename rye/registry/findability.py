@@ -256,10 +256,7 @@ class _Evaluation:
             with suppress(RyeError):  # a cluster does not explain
                 why = self._engine.why(make_request(failure.question, self._options, WhyOptions), failure.expected)
                 expected, rank, reasons = why.hit, why.rank, tuple(reason.message for reason in why.reasons)
-        theirs, own = _shares(hits.get(failure.winner)), _shares(expected)
-        parts = sorted(theirs, key=lambda part: own.get(part, 0.0) - theirs[part])[:_DECISIVE]
-        shares = (Share(part, round(theirs[part], 4), round(own.get(part, 0.0), 4)) for part in parts)
-        decided = tuple(share for share in shares if share.winner > share.expected)
+        decided = decisive(hits.get(failure.winner), expected)
         return replace(failure, rank=rank, decided_by=decided, reasons=reasons)
 
     def _resolve(self, name: str) -> str:
@@ -271,6 +268,14 @@ class _Evaluation:
                 item = self._engine.load(name, None).item
             self._items[name] = f"{item.type}:{item.id}"
         return self._items[name]
+
+
+def decisive(winner: SearchResult | None, expected: SearchResult | None) -> tuple[Share, ...]:
+    """Return the parts of a query that speak most for one explained hit and against another, at most three."""
+    theirs, own = _shares(winner), _shares(expected)
+    parts = sorted(theirs, key=lambda part: own.get(part, 0.0) - theirs[part])[:_DECISIVE]
+    shares = (Share(part, round(theirs[part], 4), round(own.get(part, 0.0), 4)) for part in parts)
+    return tuple(share for share in shares if share.winner > share.expected)
 
 
 def _shares(hit: SearchResult | None) -> Mapping[str, float]:
