@@ -15,11 +15,11 @@ from rye.web.address import ROOT, TRUE, Pairs, Visit, WebPage, changed, read_arg
 if TYPE_CHECKING:
     from rye.search.results import SearchResponse
 
-FACETS = ("type", "verdict", "tag", "signer", "bundle", "client")
+FACETS = ("type", "verdict", "tag", "signer", "bundle", "client", "installed-from")
 """What the matches are counted by where the address does not say it."""
 
-OF_KEYS = frozenset({"verdict", "signer"})
-"""Those that a cluster cannot count: they depend on the keys of who asks."""
+NOT_ON_CLUSTER = frozenset({"verdict", "signer", "installed-from"})
+"""Those that a cluster cannot count: they depend on the keys of who asks, and on files beside the items."""
 
 OPERATORS = (
     ("deploy service", "both words"),
@@ -68,7 +68,7 @@ def make(visit: Visit) -> WebPage:
         RyeError: The registry cannot answer at all.
     """
     pairs = visit.pairs
-    counted = ",".join(name for name in FACETS if not visit.registry.index or name not in OF_KEYS)
+    counted = ",".join(name for name in FACETS if not visit.registry.index or name not in NOT_ON_CLUSTER)
     given = dict.fromkeys(parameters_of(SearchOptions), "") | dict(pairs)
     query = given.get("q", "")
     facts: dict[str, Any] = {

@@ -52,6 +52,7 @@ def test_hits_items_and_facets_say_where_skills_came_from(registry: Registry) ->
     assert found.facets["installed-from"].values == (("acme/skills", 1), ("https://github.com/acme/tools", 1))
     assert found.facets["installed-from"].missing == 1
     assert registry.get("directive:pdf").installed_from == "acme/skills"
+    assert registry.search("", filters={"installed-from": "ACME/skills"}).total == 2
     assert "installed-from is acme/skills" in registry.why("installed-from:x", "directive:pdf").reasons[0].message
     assert {str(hit.signature.verdict) for hit in found.results} == {"unsigned"}
 
