@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rye._report import Report
 from rye.errors import ItemError, NotFoundError, RyeError
@@ -19,7 +20,7 @@ from rye.search.request import make_request
 from rye.search.results import SearchResult
 from rye.spaces.classify import MODULES
 from rye.spaces.read import unreadable
-from rye.spaces.snapshot import tree
+from rye.spaces.snapshot import PLAIN, PROGRAM, mode_of, tree
 
 if TYPE_CHECKING:
     from rye.index.refresh import Progress
@@ -49,8 +50,8 @@ class Share(Report):
 
 
 @dataclass(frozen=True, slots=True)
-class Failure(Report):
-    """A question whose first hit is not the expected item, or is the item that must not be found.
+class Outcome(Report):
+    """The outcome of a question: its first hit, and the rank of the item that is expected or must not be found.
 
     Attributes:
         question, place: The text, and where it stands.
@@ -102,49 +103,37 @@ class Findability(Report):
     mrr: float
     negatives: int
     skipped: int
-    failures: tuple[Failure, ...]
-    false_hits: tuple[Failure, ...]
+    failures: tuple[Outcome, ...]
+    false_hits: tuple[Outcome, ...]
     errors: tuple[Unmeasured, ...]
     methods: Mapping[str, int]
     warnings: tuple[str, ...]
 
 
-class QuestionSet(NamedTuple):
-    """The questions of one or more files, each once, and the files that could not be read."""
+def find_questions(path: Path) -> tuple[list[Question], list[Unmeasured]]:
+    """Return the questions of a file, or of all files of a folder, each once, and what could not be read there.
 
-    questions: tuple[Question, ...]
-    errors: tuple[Unmeasured, ...] = ()
-
-
-def find_questions(path: Path) -> QuestionSet:
-    """Return the questions of a file, or of all files of a folder that are named as in :data:`QUESTION_FILES`.
+    In a folder, files are looked for that are named as in :data:`QUESTION_FILES`.
 
     Raises:
         ItemError: The file cannot be read, or there are too many questions or folders.
         NotFoundError: ``no-questions``.
     """
-    if not path.is_dir():
-        return QuestionSet(_distinct(_read(path, path.name)))
-    found, errors = list[Question](), list[Unmeasured]()
-    for name in sorted(_files_below(path)):
+    found, errors, is_folder = dict[tuple[str, str, bool], Question](), list[Unmeasured](), path.is_dir()
+    for name in sorted(_files_below(path)) if is_folder else (path.name,):
         try:
-            found += _read(path / name, name)
+            for each in _read(path / name if is_folder else path, name):
+                found.setdefault((each.text, each.item, each.is_answer), each)
         except ItemError as error:
+            if not is_folder:
+                raise
             errors.append(Unmeasured("", "", str(error)))
         if len(found) > MAX_QUESTIONS:
             raise ItemError("bad-questions", f"{path} has over {MAX_QUESTIONS:,} questions", hint="name a folder in it")
     if not found and not errors:
         hint = f"a folder is searched for {', '.join(QUESTION_FILES)}; name a file that is called otherwise"
         raise NotFoundError("no-questions", f"there are no questions in {path}", hint=hint)
-    return QuestionSet(_distinct(found), tuple(errors))
-
-
-def _distinct(questions: Iterable[Question]) -> tuple[Question, ...]:
-    """Return questions without those that are the same as one before."""
-    found = dict[tuple[str, str, bool], Question]()
-    for each in questions:
-        found.setdefault((each.text, each.item, each.is_answer), each)
-    return tuple(found.values())
+    return list(found.values()), errors
 
 
 def _files_below(folder: Path) -> Iterator[str]:
@@ -152,11 +141,7 @@ def _files_below(folder: Path) -> Iterator[str]:
     for count, found in enumerate(tree(str(folder), lambda path: PurePath(path).name in _CLOSED)):
         if count >= MAX_LOOKED_AT:
             raise ItemError("too-many-files", f"{folder} has over {MAX_LOOKED_AT:,} files", hint="name a folder in it")
-        if (
-            not isinstance(found, OSError)
-            and found[1].name in QUESTION_FILES
-            and found[1].is_file(follow_symlinks=False)
-        ):
+        if not isinstance(found, OSError) and found[1].name in QUESTION_FILES and mode_of(found[1]) in {PLAIN, PROGRAM}:
             yield found[0]
 
 
@@ -164,9 +149,7 @@ def _read(path: Path, name: str) -> list[Question]:
     try:
         if not path.is_file():
             message = f"{name} is no file" if path.exists() else f"there is no {name}"
-            raise ItemError(
-                "not-a-file", message, hint=f"name a JSON or CSV file, or a folder with {QUESTION_FILES[1]}"
-            )
+            raise ItemError("not-a-file", message, hint="name a JSON or CSV file, or a folder with evals.json")
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except OSError as error:
@@ -177,39 +160,31 @@ def _read(path: Path, name: str) -> list[Question]:
     return read_questions(data, name, skill=next((each.name for each in folders if (each / SKILL_FILE).is_file()), ""))
 
 
-def evaluate(
-    engine: Engine, found: QuestionSet, options: Mapping[str, Any], progress: Progress | None = None
-) -> Findability:
-    """Search every question and compare the first hits with the items that are expected."""
-    evaluation, errors = _Evaluation(engine, options), list(found.errors)
-    ranks, failures = list[int | None](), dict[bool, list[Failure]]({True: [], False: []})
-    negatives = skipped = 0
+def evaluate(engine: Engine, path: Path, options: Mapping[str, Any], progress: Progress | None = None) -> Findability:
+    """Search the questions of a file or folder, and compare the first hits with the items that are expected."""
+    questions, errors = find_questions(path)
+    outcomes: dict[bool, list[Outcome]] = {True: [], False: []}
     with engine.single_scan():
-        warnings = engine.search(make_request("", {"limit": 1})).warnings
-        for done, each in enumerate(found.questions):
+        warnings, evaluation = engine.search(make_request("", {"limit": 1})).warnings, _Evaluation(engine, options)
+        for done, each in enumerate(questions):
             if progress is not None:
-                progress(done, len(found.questions), "questions")
-            if not each.item:
-                skipped += 1
-                continue
+                progress(done, len(questions), "questions")
             try:
-                failure, rank = evaluation.measure(each)
+                if each.item:
+                    outcomes[each.is_answer].append(evaluation.measure(each))
             except RyeError as error:
                 errors.append(Unmeasured(each.place, each.text, str(error)))
-                continue
-            negatives += not each.is_answer
-            ranks += [rank] if each.is_answer else []
-            failures[each.is_answer] += [failure] if failure else []
-    places, count = [rank for rank in ranks if rank], max(len(ranks), 1)
+    ranks = [each.rank or math.inf for each in outcomes[True]]
+    count = max(len(ranks), 1)
     return Findability(
         questions=len(ranks),
-        hit_at_1=round(places.count(1) / count, 4),
-        hit_at_3=round(sum(rank <= 3 for rank in places) / count, 4),
-        mrr=round(sum(1 / rank for rank in places) / count, 4),
-        negatives=negatives,
-        skipped=skipped,
-        failures=tuple(failures[True]),
-        false_hits=tuple(failures[False]),
+        hit_at_1=round(ranks.count(1) / count, 4),
+        hit_at_3=round(sum(rank <= 3 for rank in ranks) / count, 4),
+        mrr=round(sum(1 / rank for rank in ranks if rank <= _HITS) / count, 4),
+        negatives=len(outcomes[False]),
+        skipped=sum(not each.item for each in questions),
+        failures=tuple(each for each in outcomes[True] if each.rank != 1),
+        false_hits=tuple(each for each in outcomes[False] if each.rank == 1),
         errors=tuple(errors),
         methods=dict(evaluation.methods),
         warnings=warnings,
@@ -231,33 +206,25 @@ class _Evaluation:
         self.methods = Counter[str]()
         self._engine, self._options, self._items = engine, options, dict[str, str]()
 
-    def measure(self, question: Question) -> tuple[Failure | None, int | None]:
-        """Search one question; return why it fails, if it does, and the rank of its item among the first hits.
+    def measure(self, question: Question) -> Outcome:
+        """Search one question; return the rank of its item, and where it is expected and not first, why.
 
         Raises:
             RyeError: There is no such item, or the question cannot be searched.
         """
-        item, hits = self._resolve(question.item), dict[str, SearchResult]()
-        options = {**self._options, "limit": _HITS, "explain": True}
-        response = self._engine.search(make_request(question.text, options))
+        item, hits, text = self._resolve(question.item), dict[str, SearchResult](), question.text
+        response = self._engine.search(make_request(text, {**self._options, "limit": _HITS, "explain": True}))
         self.methods[response.method] += 1
         for hit in response.results:  # of copies in several spaces the first counts
             hits.setdefault(f"{hit.type}:{hit.id}", hit)
-        rank = [*hits].index(item) + 1 if item in hits else None
-        if question.is_answer == (rank == 1):
-            return None, rank
-        failure = Failure(question.text, question.place, item, rank, next(iter(hits), ""))
-        return self._explained(failure, hits) if question.is_answer else failure, rank
-
-    def _explained(self, failure: Failure, hits: Mapping[str, SearchResult]) -> Failure:
-        """Return a failure with what decided for the winner, and why the expected item is no hit if it is none."""
-        expected, rank, reasons = hits.get(failure.expected), failure.rank, tuple[str, ...]()
-        if expected is None:
+        winner, expected, reasons = next(iter(hits), ""), hits.get(item), tuple[str, ...]()
+        rank = [*hits].index(item) + 1 if expected else None
+        if rank is None and question.is_answer:
             with suppress(RyeError):  # a cluster does not explain
-                why = self._engine.why(make_request(failure.question, self._options, WhyOptions), failure.expected)
+                why = self._engine.why(make_request(text, self._options, WhyOptions), item)
                 expected, rank, reasons = why.hit, why.rank, tuple(reason.message for reason in why.reasons)
-        decided = decisive(hits.get(failure.winner), expected)
-        return replace(failure, rank=rank, decided_by=decided, reasons=reasons)
+        decided_by = decisive(hits.get(winner), expected) if question.is_answer and rank != 1 else ()
+        return Outcome(text, question.place, item, rank, winner, decided_by, reasons)
 
     def _resolve(self, name: str) -> str:
         """Return ``type:id`` of an item; a skill is meant where another item has the same name."""
@@ -273,12 +240,11 @@ class _Evaluation:
 def decisive(winner: SearchResult | None, expected: SearchResult | None) -> tuple[Share, ...]:
     """Return the parts of a query that speak most for one explained hit and against another, at most three."""
     theirs, own = _shares(winner), _shares(expected)
-    parts = sorted(theirs, key=lambda part: own.get(part, 0.0) - theirs[part])[:_DECISIVE]
-    shares = (Share(part, round(theirs[part], 4), round(own.get(part, 0.0), 4)) for part in parts)
-    return tuple(share for share in shares if share.winner > share.expected)
+    parts = sorted(theirs, key=lambda part: own[part] - theirs[part])[:_DECISIVE]
+    return tuple(Share(part, round(theirs[part], 4), round(own[part], 4)) for part in parts if theirs[part] > own[part])
 
 
-def _shares(hit: SearchResult | None) -> Mapping[str, float]:
+def _shares(hit: SearchResult | None) -> defaultdict[str, float]:
     """Return what each part of the query contributes to the score of a hit."""
     found = defaultdict[str, float](float)
     for trace in hit.explain or () if hit else ():

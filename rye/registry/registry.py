@@ -354,9 +354,9 @@ class Registry:
             NotFoundError: ``no-questions``.
             EnvironmentFault: The cache folder is not safe to use.
         """
-        from rye.registry.findability import evaluate, find_questions
+        from rye.registry.findability import evaluate
 
-        return evaluate(self._engine, find_questions(as_path("questions", questions)), options, self._progress)
+        return evaluate(self._engine, as_path("questions", questions), options, self._progress)
 
     @takes(SimilarOptions)
     def similar(self, item: str, **options: Unpack[SimilarOptions]) -> SearchResponse:

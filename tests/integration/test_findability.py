@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from rye import Registry
+from rye.cli.render.findability import render_findability
+from rye.cli.terminal import Terminal
 from rye.errors import ItemError, NotFoundError
 from tests.unit.cli.workshop import HOSTILE_TITLE, Workshop, lay
 
@@ -103,6 +105,17 @@ def test_a_job_fails_below_its_minimum_or_where_a_question_cannot_be_measured(
     write(shop.project / "q.csv", line)
     done = shop.run("eval", "q.csv", "--mode", "keyword", "--min", lowest)
     assert (done.status, done.out.startswith("hit@1 ")) == (status, True)
+
+
+def test_on_a_terminal_no_line_is_wider_than_it(shop: Workshop, tmp_path: Path) -> None:
+    """Questions, reasons and places are broken or cut."""
+    long = "how is a server run that is far away " * 12
+    entries = [{"id": long, "question": long, "expected_skill": each} for each in ("rollback", "no-such", None)]
+    path = write(shop.project / ".claude/skills/rollback/evals.json", json.dumps(entries))
+    registry = Registry(shop.project, user=tmp_path / "home", bundles=(), cache_dir=tmp_path / "cache")
+    lines = list(render_findability(registry.evaluate(path, mode="keyword"), Terminal(width=80)))
+    assert len(lines) > 12
+    assert max(len(each) for line in lines for each in line.split("\n")) <= 80
 
 
 def test_text_of_questions_and_items_is_shown_escaped(shop: Workshop) -> None:

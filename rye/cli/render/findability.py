@@ -10,7 +10,7 @@ from rye.cli.terminal import Terminal, cut, folded
 from rye.surface.text import plural
 
 if TYPE_CHECKING:
-    from rye.registry.findability import Failure, Findability, Share
+    from rye.registry.findability import Findability, Outcome, Share
 
 _INDENT = "    "
 _QUESTION = 300
@@ -39,7 +39,7 @@ def render_findability(found: Findability, terminal: Terminal) -> Iterator[str]:
         yield _line(inline(error.message), terminal)
 
 
-def _section(title: str, failures: Sequence[Failure], terminal: Terminal) -> Iterator[str]:
+def _section(title: str, failures: Sequence[Outcome], terminal: Terminal) -> Iterator[str]:
     if failures:
         yield from ("", terminal.style(f"{title}: {len(failures):,}", bold=True))
     for failure in failures:
