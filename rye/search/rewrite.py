@@ -156,7 +156,7 @@ class Plan(NamedTuple):
             yield from self.fallback.stages(read) if self.fallback else ()
             return
         if query.as_words(self.main) is None:
-            yield Stage("text", _with_content(_and(self.words)))
+            yield Stage("text", _with_content(_and(self.words)), enough)
         lacking = [word for word in self.words if unknown(word.text)]
         substring = None
         if not sentence:
@@ -409,7 +409,7 @@ def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped], key
     elif not request.fuzzy:
         is_prose = sum(isinstance(one, ast.Word) for one in _operands(main)) > SENTENCE  # which may quote something
         found = query.loosen(main) if request.lenient or is_prose else query.as_words(main)
-        bag = Counter(found or ())
+        bag = Counter(word for word in found or () if word.text.isalnum() or analysis.searchable(word.text))
     fixed = tuple(
         (name, _field_query(request, name, text, keys, warnings=warnings)) for name, text in request.fields.items()
     )

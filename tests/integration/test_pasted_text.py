@@ -185,3 +185,15 @@ def test_characters_that_nobody_sees_hide_no_word_of_an_item(tmp_path: Path, uns
     assert marked.replace(unseen, "") == "The database the database"
     assert found_by(over, f"da{unseen}tabase") == ["page"]
     assert found_by(over, '"the database"') == ["page"]
+
+
+QUOTING = "I'm running into this: {0}. Can you walk me through it, please?"
+
+
+@pytest.mark.parametrize("quoted", ['"a disk failed — can I rebuild"', '"verify + sign"', '"the signature line"'])
+def test_a_sentence_that_quotes_is_read_by_its_words(own: Registry, quoted: str) -> None:
+    """A sign that stands alone in the quotes is punctuation, and not every word of the sentence has to be there."""
+    found = own.search(QUOTING.format(quoted), mode="keyword")
+    plain = own.search(QUOTING.format(quoted.replace('"', "").replace("— ", "").replace("+ ", "")), mode="keyword")
+    assert found.stage == plain.stage == "any"
+    assert {hit.id for hit in found.results[:3]} & {hit.id for hit in plain.results[:3]}

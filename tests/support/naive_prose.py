@@ -47,7 +47,7 @@ def bag_of(query: ast.Node) -> dict[ast.Word, int]:
             case ast.Word():
                 every.append(one)
             case ast.Phrase(text, None):
-                every += [ast.Word(word) for word in text.split()]
+                every += [ast.Word(word) for word in text.split() if can_be_searched(word)]
             case ast.Wildcard(pattern) if ("*", True) not in wildcard_tokens(pattern):
                 every.append(ast.Word("".join(token for token, _ in wildcard_tokens(pattern))))
             case _:
