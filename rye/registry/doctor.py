@@ -28,11 +28,11 @@ from rye.items.listings import (
 )
 from rye.items.model import ItemType
 from rye.items.provenance import RECORDS
-from rye.registry.findability import decisive
 from rye.registry.relations import MAX_RELATIONS, relations_of
 from rye.search.graph import graph_of
 from rye.search.request import Request, make_request
 from rye.search.results import SearchResponse, SearchResult
+from rye.search.shares import decisive
 from rye.spaces.model import Root, Space
 from rye.spaces.signed import ReadItem, SkillFiles, read_item, read_skill
 from rye.spaces.skills_lock import compare_lock, installed_from, read_lock

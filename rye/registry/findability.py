@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from rye.items.reader import MAX_BYTES
 from rye.options.search import WhyOptions
 from rye.search.request import make_request
 from rye.search.results import SearchResult
+from rye.search.shares import Share, decisive
 from rye.spaces.classify import MODULES
 from rye.spaces.read import unreadable
 from rye.spaces.snapshot import PLAIN, PROGRAM, mode_of, tree
@@ -25,6 +27,8 @@ from rye.spaces.snapshot import PLAIN, PROGRAM, mode_of, tree
 if TYPE_CHECKING:
     from rye.index.refresh import Progress
     from rye.registry.engine import Engine
+
+# ruff: noqa: PTH112, PTH113 - these never raise, whatever the path
 
 QUESTION_FILES = ("evals.csv", "evals.json", "trigger_eval.json")
 """Names of the files that a folder is searched for."""
@@ -35,18 +39,6 @@ MAX_LOOKED_AT = 1_000_000
 _CLOSED = frozenset({".git", MODULES})
 _HITS = 10
 """How many hits are looked at; an item behind them counts as not found."""
-_DECISIVE = 3
-"""How many parts of a query are named that decided for the winner."""
-_BY_MODELS = ("meaning", "second model")
-
-
-@dataclass(frozen=True, slots=True)
-class Share(Report):
-    """What a part of the query contributes to the score of the winner, and to that of the expected item."""
-
-    part: str
-    winner: float
-    expected: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +111,7 @@ def find_questions(path: Path) -> tuple[list[Question], list[Unmeasured]]:
         ItemError: The file cannot be read, or there are too many questions or folders.
         NotFoundError: ``no-questions``.
     """
-    found, errors, is_folder = dict[tuple[str, str, bool], Question](), list[Unmeasured](), path.is_dir()
+    found, errors, is_folder = dict[tuple[str, str, bool], Question](), list[Unmeasured](), os.path.isdir(path)
     for name in sorted(_files_below(path)) if is_folder else (path.name,):
         try:
             for each in _read(path / name if is_folder else path, name):
@@ -147,8 +139,8 @@ def _files_below(folder: Path) -> Iterator[str]:
 
 def _read(path: Path, name: str) -> list[Question]:
     try:
-        if not path.is_file():
-            message = f"{name} is no file" if path.exists() else f"there is no {name}"
+        if not os.path.isfile(path):
+            message = f"{name} is no file" if os.path.lexists(path) else f"there is no {name}"
             raise ItemError("not-a-file", message, hint="name a JSON or CSV file, or a folder with evals.json")
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
@@ -235,18 +227,3 @@ class _Evaluation:
                 item = self._engine.load(name, None).item
             self._items[name] = f"{item.type}:{item.id}"
         return self._items[name]
-
-
-def decisive(winner: SearchResult | None, expected: SearchResult | None) -> tuple[Share, ...]:
-    """Return the parts of a query that speak most for one explained hit and against another, at most three."""
-    theirs, own = _shares(winner), _shares(expected)
-    parts = sorted(theirs, key=lambda part: own[part] - theirs[part])[:_DECISIVE]
-    return tuple(Share(part, round(theirs[part], 4), round(own[part], 4)) for part in parts if theirs[part] > own[part])
-
-
-def _shares(hit: SearchResult | None) -> defaultdict[str, float]:
-    """Return what each part of the query contributes to the score of a hit."""
-    found = defaultdict[str, float](float)
-    for trace in hit.explain or () if hit else ():
-        found[trace.field if trace.field in _BY_MODELS else trace.clause] += trace.contribution
-    return found

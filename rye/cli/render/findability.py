@@ -10,7 +10,8 @@ from rye.cli.terminal import Terminal, cut, folded
 from rye.surface.text import plural
 
 if TYPE_CHECKING:
-    from rye.registry.findability import Findability, Outcome, Share
+    from rye.registry.findability import Findability, Outcome
+    from rye.search.shares import Share
 
 _INDENT = "    "
 _QUESTION = 300
