@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from rye._report import Report
 from rye.errors import ItemError
@@ -31,13 +31,13 @@ from rye.items.provenance import RECORDS
 from rye.registry.relations import MAX_RELATIONS, relations_of
 from rye.search.graph import graph_of
 from rye.search.request import Request, make_request
-from rye.search.results import SearchResponse, SearchResult
+from rye.search.results import SearchResponse
 from rye.search.shares import decisive
 from rye.spaces.model import Root, Space
 from rye.spaces.signed import ReadItem, SkillFiles, read_item, read_skill
 from rye.spaces.skills_lock import compare_lock, installed_from, read_lock
 from rye.trust.judge import judge
-from rye.trust.list import write_rows
+from rye.trust.list import SkillFolder, write_rows
 from rye.trust.model import Verdict
 from rye.trust.trust_set import TrustSet
 from rye.trust.trust_store import system_clock
@@ -46,7 +46,7 @@ _SHINGLE: Final = 5
 _ALIKE: Final = 0.6
 """Share of common runs of five words from which two texts are near-duplicates."""
 _HITS: Final = 5
-_ASKED: Final = 24
+_ASKED: Final = 16
 """Words of a description that are asked, as many as a long request has."""
 _NAMED: Final = 3
 
@@ -143,7 +143,7 @@ class _Item(NamedTuple):
     path: str
     read: ReadItem
     verdict: Verdict
-    skill: SkillFiles | None
+    skill: SkillFolder | SkillFiles | None
 
     @property
     def ref(self) -> str:
@@ -154,15 +154,23 @@ class _Item(NamedTuple):
         return f"{self.root.path}/{self.path}"
 
 
-def diagnose(
-    reader: Reader, trust: TrustSet, search: Callable[[Request], SearchResponse], warnings: tuple[str, ...] = ()
-) -> DoctorReport:
+class Asked(Protocol):
+    """Answers searches over all spaces from one state of the items."""
+
+    def ranked(self, request: Request) -> list[str]:
+        """Return ``type:id`` of the first hits, of which no file is read."""
+
+    def search(self, request: Request) -> SearchResponse:
+        """Answer a search."""
+
+
+def diagnose(reader: Reader, trust: TrustSet, engine: Asked, warnings: tuple[str, ...] = ()) -> DoctorReport:
     """Return what an agent can find in the project and the user's space, and what stands in its way.
 
     Args:
         reader: Over all spaces.
         trust: The trusted keys.
-        search: Answers a search over all spaces.
+        engine: Answers searches.
         warnings: Those of the spaces.
     """
     findings = list[Diagnosis]()
@@ -174,7 +182,7 @@ def diagnose(
     findings += [
         *(_cut(report) for report in listings if report.cut),
         *_descriptions(skills.values()),
-        *_competing(list(skills.values()), search),
+        *_competing(list(skills.values()), engine),
         *_same_names(copies),
         *_broken(reader, trust, items),
         *_sources(copies),
@@ -195,12 +203,15 @@ def _items(reader: Reader, trust: TrustSet, findings: list[Diagnosis]) -> Iterat
     for part in reader.parts:
         if part.root.space is Space.SYSTEM:
             continue
+        folders = dict[str, SkillFolder]()  # so that each skill is read once
         for doc in part.live.nonzero()[0].tolist():
             path, kind, item_id = part.segment.paths[doc], TYPE_NAMES[part.segment.types[doc]], part.segment.ids[doc]
             try:
-                read = read_item(part.root, path, ItemType(kind), item_id)
+                read = read_item(part.root, path, ItemType(kind), item_id, skills=folders)
                 folder, _, name = path.rpartition("/")
-                skill = read_skill(part.root, folder) if part.root.has_skills and name == SKILL_FILE else None
+                skill: SkillFolder | SkillFiles | None = None
+                if part.root.has_skills and name == SKILL_FILE:
+                    skill = folders.get(f"{part.root.path}/{folder}") or read_skill(part.root, folder)
             except ItemError as error:
                 fix = error.hint or "mend it, or remove it"
                 findings.append(Diagnosis("unreadable", (f"{kind}:{item_id}",), error.message, fix))
@@ -272,22 +283,21 @@ def _descriptions(skills: Iterable[_Item]) -> Iterator[Diagnosis]:
             yield Diagnosis(code, refs, CODES[code], fix, found[0].file)
 
 
-def _competing(skills: Sequence[_Item], search: Callable[[Request], SearchResponse]) -> Iterator[Diagnosis]:
+def _competing(skills: Sequence[_Item], engine: Asked) -> Iterator[Diagnosis]:
     """Yield the skills that are not the first hit for their own descriptions, and pairs that say nearly the same."""
     by_ref, pairs = {item.ref: item for item in skills}, set[tuple[str, str]]()
     for item in skills:
         text = " ".join(without_others(item.read.item.description).split()[:_ASKED])
-        hits = [hit for hit in _asked(text, search, explain=False) if _ref(hit) in by_ref]
-        pairs |= {(item.ref, ref) for hit in hits if (ref := _ref(hit)) != item.ref}
-        if not hits or _ref(hits[0]) == item.ref:
+        hits = [ref for ref in engine.ranked(_request(text)) if ref in by_ref] if text else []
+        pairs |= {(item.ref, ref) for ref in hits if ref != item.ref}
+        if not hits or hits[0] == item.ref:
             continue
-        hits = [hit for hit in _asked(text, search, explain=True) if _ref(hit) in by_ref]
-        shares = decisive(hits[0], next((hit for hit in hits if _ref(hit) == item.ref), None))
-        words = [share.part for share in shares]
+        explained = {f"{hit.type}:{hit.id}": hit for hit in engine.search(_request(text, explain=True)).results}
+        words = [share.part for share in decisive(explained.get(hits[0]), explained.get(item.ref))]
         decided = f" ({', '.join(words)})" if words else ""
-        message = f"{item.ref} is asked for in its own words, and {_ref(hits[0])} comes first{decided}"
+        message = f"{item.ref} is asked for in its own words, and {hits[0]} comes first{decided}"
         fix = "say in both descriptions what the other one is not for, or merge them"
-        yield Diagnosis("overlap", (item.ref, _ref(hits[0])), message, fix, item.file)
+        yield Diagnosis("overlap", (item.ref, hits[0]), message, fix, item.file)
     shingles = {ref: _shingles(item.read.item.body) for ref, item in by_ref.items()}
     for one, other in sorted({tuple(sorted(pair)) for pair in pairs}):
         common, united = shingles[one] & shingles[other], shingles[one] | shingles[other]
@@ -296,14 +306,10 @@ def _competing(skills: Sequence[_Item], search: Callable[[Request], SearchRespon
             yield Diagnosis("near-duplicate", (one, other), message, "keep one of them", by_ref[one].file)
 
 
-def _asked(text: str, search: Callable[[Request], SearchResponse], *, explain: bool) -> tuple[SearchResult, ...]:
-    """Return the first skills that a request finds by its words."""
+def _request(text: str, *, explain: bool = False) -> Request:
+    """Return a request for the skills that words find first."""
     options = {"scope": "directive", "filters": {"format": "skill"}, "limit": _HITS, "mode": "keyword"}
-    return search(make_request(text, {**options, "lenient": True, "explain": explain})).results if text else ()
-
-
-def _ref(hit: SearchResult) -> str:
-    return f"{hit.type}:{hit.id}"
+    return make_request(text, {**options, "lenient": True, "explain": explain})
 
 
 def _shingles(text: str) -> frozenset[int]:

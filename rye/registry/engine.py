@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from rye.errors import NotFoundError
 from rye.index.container import SYMPTOMS, DamagedError
@@ -93,6 +93,23 @@ class Engine(Protocol):
 
     def single_scan(self) -> AbstractContextManager[None]:
         """Answer all calls of this thread from one state of the items."""
+
+
+class _OfState(NamedTuple):
+    """Answers searches from one state, which ``context`` gives what they read."""
+
+    state: State
+    context: Callable[[State, Request], SearchContext]
+
+    def ranked(self, request: Request) -> list[str]:
+        """Return ``type:id`` of the first hits, of which no file is read."""
+        search = Search(request, self.context(self.state, request))
+        docs = search.answer(search.read(), search.allowed()).top.docs[: request.limit].tolist()
+        return [":".join(search.reader.key_of(doc)) for doc in docs]
+
+    def search(self, request: Request) -> SearchResponse:
+        """Answer a search."""
+        return Search(request, self.context(self.state, request)).run()
 
 
 class LocalEngine:
@@ -206,13 +223,10 @@ class LocalEngine:
         from rye.registry.doctor import diagnose
 
         def work(state: State) -> DoctorReport:
-            search = partial(self._in_state, state)
-            return diagnose(state.everywhere, state.trust.trust, search, state.warnings)
+            engine = _OfState(state, self._context)
+            return diagnose(state.everywhere, state.trust.trust, engine, state.warnings)
 
         return self.ask(work)
-
-    def _in_state(self, state: State, request: Request) -> SearchResponse:
-        return self._searched(request, state)
 
     def single_scan(self) -> AbstractContextManager[None]:
         """Scan once for all calls that this thread makes within."""
