@@ -151,10 +151,11 @@ class Sentence:
         return joined_form(text) in self.dictionary or all(map(self.count, parts(text)))
 
     def names(self, doc: NaiveDoc) -> bool:
-        """Tell whether one of several words is the id or name of an item."""
+        """Tell whether one of several words, or a part of one that is a path, is the id or name of an item."""
         known = {fold(doc.item.id), fold(doc.item.name)}
         for word in self.words if len(self.words) > 1 else ():
-            for text in {word.text, *(run for run, _ in raw_chunks(word.text))}:
+            runs = [run for run, _ in raw_chunks(word.text)]
+            for text in {word.text, *runs, *(part for run in runs if "/" in run for part in run.split("/"))}:
                 if fold(text.strip()) in known and (is_identifier(text) or self._stands_out(text)):
                     return True
         return False
