@@ -172,6 +172,10 @@ class Dictionary:
         return term, weight
 
 
+_JOINED = 0.75
+"""What two neighbours as one word count for: both of them count already, and so rare a term would outweigh the rest."""
+
+
 def relax(words: Mapping[ast.Word, int], dictionary: Dictionary, *, forgiving: bool = True) -> Relaxed:
     """Return the query to try where no item has all words, or too few have all of a sentence.
 
@@ -202,7 +206,7 @@ def relax(words: Mapping[ast.Word, int], dictionary: Dictionary, *, forgiving: b
             spans.setdefault(read, word.span)
     for one, other in pairwise(words):
         if joined := _joined(one.text, other.text, dictionary):
-            weights.setdefault(joined, _brevity(joined))
+            weights.setdefault(joined, _JOINED * _brevity(joined))
             spans.setdefault(joined, one.span)
     nodes = [
         ast.Word(text, spans[text]) if weight == 1.0 else ast.Boost(ast.Word(text, spans[text]), weight)

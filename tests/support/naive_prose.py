@@ -112,7 +112,7 @@ class Sentence:
             if all(len(side) == 1 and len(side[0]) >= 3 for side in sides):
                 joined = join([*sides[0], *sides[1]])
                 if joined in self.dictionary:
-                    worth.setdefault(joined, brevity(joined))
+                    worth.setdefault(joined, 0.75 * brevity(joined))
         rounded = {text: round(value, 2) for text, value in worth.items()}
         nodes = [ast.Boost(ast.Word(text), value) if value != 1 else ast.Word(text) for text, value in rounded.items()]
         return group(ast.Or, nodes or list(self.words))

@@ -52,7 +52,7 @@ def read(over: Reader, text: str, level: int | None = None) -> Relaxed:
         ("directive's story", "directive OR s^0.17 OR story^0.83"),
         ("direcive story", "directive^0.88 OR story^0.83"),
         ("xirective story", "xirective OR story^0.83"),
-        ("time zone", "time^0.67 OR zone^0.67 OR timezone"),
+        ("time zone", "time^0.67 OR zone^0.67 OR timezone^0.75"),
         ("vanished deploy", "vanished OR deploy"),
     ],
 )
