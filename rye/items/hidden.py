@@ -218,6 +218,7 @@ def _styled(text: str) -> Iterator[tuple[int, str]]:
         name, style, color = found.groups()
         if color or _UNSEEN.search(style) or (_WHITE.search(style) and "background" not in style.lower()):
             inside = text[found.end() : found.end() + _MOST_INSIDE]
-            said = _TAG.sub(" ", inside[: inside.lower().find(f"</{name.lower()}")])
+            end = inside.lower().find(f"</{name.lower()}")
+            said = _TAG.sub(" ", inside if end < 0 else inside[:end])
             if any(map(str.isalpha, said)):
                 yield found.start(), said

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
@@ -175,14 +174,14 @@ def diagnose(reader: Reader, trust: TrustSet, engine: Asked, warnings: tuple[str
     """
     findings = list[Diagnosis]()
     items = list(_items(reader, trust, findings))
-    skills = {item.ref: item for item in reversed(items) if item.skill is not None}
-    skills = dict(sorted(skills.items()))
     copies = [item for item in items if item.skill is not None]
+    first = {item.ref: item for item in reversed(copies)}
+    skills = [first[ref] for ref in sorted(first)]
     listings = [report for each in LISTINGS if (report := _listing(each, copies))]
     findings += [
         *(_cut(report) for report in listings if report.cut),
-        *_descriptions(skills.values()),
-        *_competing(list(skills.values()), engine),
+        *_descriptions(skills),
+        *_competing(skills, engine),
         *_same_names(copies),
         *_broken(reader, trust, items),
         *_sources(copies),
@@ -214,7 +213,8 @@ def _items(reader: Reader, trust: TrustSet, findings: list[Diagnosis]) -> Iterat
                     skill = folders.get(f"{part.root.path}/{folder}") or read_skill(part.root, folder)
             except ItemError as error:
                 fix = error.hint or "mend it, or remove it"
-                findings.append(Diagnosis("unreadable", (f"{kind}:{item_id}",), error.message, fix))
+                file = f"{part.root.path}/{path}"
+                findings.append(Diagnosis("unreadable", (f"{kind}:{item_id}",), error.message, fix, file))
                 continue
             verdict = judge(read.evidence, origin=read.origin, trust=trust, now=now).verdict
             yield _Item(part.base + doc, part.root, path, read, verdict, skill)
@@ -323,8 +323,7 @@ def _same_names(copies: Sequence[_Item]) -> Iterator[Diagnosis]:
     for item in copies:
         groups[item.ref].append(item)
     for ref, group in sorted(groups.items()):
-        differing = [pair for pair in combinations(group, 2) if _digest(pair[0]) != _digest(pair[1])]
-        if differing:
+        if len(group) > 1 and len({_digest(item) for item in group}) > 1:
             places = ", ".join(item.file for item in group)
             message = f"{ref} is in {len(group)} folders and is not the same: {places}"
             yield Diagnosis("same-name", (ref,), message, "keep one, and copy or link it to the others", group[0].file)
@@ -356,7 +355,7 @@ def _sources(copies: Sequence[_Item]) -> Iterator[Diagnosis]:
     unknown = [item for item in copies if item.verdict is Verdict.UNSIGNED and not installed_from(item.root, item.read)]
     if unknown:
         names = tuple(dict.fromkeys(item.ref for item in unknown))
-        message = f"{CODES['unaccounted']}: {len(names)} skills"
+        message = f"{CODES['unaccounted']}: {len(names)} of {len({item.ref for item in copies})} skills"
         yield Diagnosis("unaccounted", names, message, "rye init signs your own", unknown[0].file)
     beside = defaultdict[Path, dict[Root, None]](dict)
     for item in copies:

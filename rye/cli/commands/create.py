@@ -177,9 +177,11 @@ def _next_steps(report: SetupReport) -> Iterator[str]:
     if key is not None:
         yield f"  your key     {inline(shown_path(key.path))}"
         yield from (
-            () if key.encrypted else ["               without a passphrase; rye keys rotate --help says how to set one"]
+            ()
+            if key.encrypted
+            else [f"               without a passphrase; {own_name()} keys rotate --help says how to set one"]
         )
-    yield f"  a colleague  gets FILE of {own_name()} keys export > FILE, and runs rye trust add FILE"
+    yield f"  a colleague  gets FILE of {own_name()} keys export > FILE, and runs {own_name()} trust add FILE"
     has_job = any(Path(each.path).as_posix().endswith(place) for each in report.files for _, place in CI_FILES.values())
     needs = (
         "set its variable TRUSTED_KEY to that file" if has_job else "needs that file too, where no change can reach it"
