@@ -222,9 +222,10 @@ def _open_below(base: str, parts: Sequence[str]) -> int:
     folder = os.open(base, _ROOT)
     try:
         for part in parts[:-1]:
-            inner = os.open(part, _DIRECTORY, dir_fd=folder)
-            os.close(folder)
-            folder = inner
+            # Name the new folder first: a signal that arrives between the two lines must not close the old one twice,
+            # for the error of the second close would hide it.
+            above, folder = folder, os.open(part, _DIRECTORY, dir_fd=folder)
+            os.close(above)
         return os.open(parts[-1], OPEN_FILE, dir_fd=folder)
     finally:
         os.close(folder)
