@@ -12,10 +12,13 @@ from typing import Annotated, Any, TypedDict
 from rye.options.model import Only, Parameter, Setting, parameters_of
 
 MAX_LIMIT = 1_000
+"""Hits on a page."""
 MAX_RELATIONS = 1_000
+"""Relations in one answer."""
 MAX_OFFSET = 1_000_000
+"""Hits skipped before a page."""
 MAX_QUERY = 100_000
-"""Characters of a query that is read at all: one that may hold mistakes is cut to what a query may have."""
+"""Characters of a query that is accepted at all; a query that may hold mistakes is cut to the limit of a query."""
 
 SPACES = ("all", "project", "user", "system")
 _RANKED = Only("mode", ("semantic", "hybrid"))

@@ -42,7 +42,9 @@ FACETS: Mapping[str, str] = {
 """Name of every facet that does not depend on the items, and the key it is counted by."""
 
 MAX_FACETS = 20
+"""Facets of one search."""
 MAX_FACET_VALUES = 100
+"""Values listed of one facet."""
 DEFAULT_FACET_VALUES = 10
 
 _ASKED = re.compile(r"(?P<name>[^:,]+)(?::(?P<most>\d{1,9}))?")

@@ -22,6 +22,7 @@ from rye.search.facets import Wanted, read_facets
 from rye.search.fusion import Fusion
 
 MAX_SEMANTIC_LIMIT = 100
+"""Hits on a page in semantic mode."""
 BOOSTS: Mapping[str, float] = defaults_of(BoostParts)
 """Factors of similarities, by source."""
 

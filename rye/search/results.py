@@ -68,15 +68,39 @@ class HybridMatch(Report):
 
 @dataclass(frozen=True, slots=True)
 class SearchResult(Report):
-    """One hit. ``highlights`` maps a field to ``[start, end)`` character ranges; ``preview`` ranges are its own.
+    """One hit of a search.
 
-    ``states`` are those of ``superseded``, ``deprecated`` and ``yanked`` that it is in; ``successor`` is ``type:id`` of
-    what takes its place, or how it is written where that is not there.
-    ``line`` is where in the file the query matches: the first such symbol, else the preview's first match, else 1.
-    ``symbols`` are those whose names match the query, the best first. The item itself (``Registry.get``) has all.
-    ``installed_from`` is where the tool that installed a skill wrote that it came from; nobody has signed that.
-    ``folder`` is the folder of a client in which it is, as ``.claude/skills``; empty for ``.ai`` and bundles.
-    ``similarity`` is the cosine as it is, never boosted or fused; None in keyword search, or where there is no vector.
+    Attributes:
+        id: The path below the folder of its type, without the extension.
+        name: The file name without the extension.
+        description: From the metadata or docstring, else the first paragraph.
+        category: From the metadata, else the folder part of the id.
+        score: From 0 to 1. In semantic mode the similarity times the boost of the space, which may exceed 1.
+        type: ``directive``, ``tool`` or ``knowledge``.
+        source: ``project``, ``user`` or ``system:<bundle>``.
+        preview: The passage of at most 200 characters that shows the match best; never the signature line.
+        title: From the metadata, else the first heading of level 1.
+        path: The absolute path of the file.
+        bundle: The id of the bundle; empty outside system space.
+        version: As the item states it.
+        tags: In the order of the item.
+        updated: Date of the last change, as the item states it.
+        signature: The verdict on the bytes of the file at this moment.
+        folder: The client folder that holds it, such as ``.claude/skills``; ``files`` for ``AGENTS.md`` and the like;
+            empty for ``.ai`` and bundles.
+        line: Where to begin to read: the line of the first matching symbol, else of the preview's first match, else 1.
+        exact: The query is its id, name or title, or a word of the query names it.
+        shadows, shadowed_by: The spaces whose copy this item hides, or that hide this item.
+        matched_fields: The fields in which the query matched.
+        highlights: Field to ``[start, end)`` ranges of characters; ``preview`` ranges are those of the preview.
+        symbols: The definitions of a tool whose names match, best first: ``name``, ``kind``, ``line``, ``end_line``,
+            ``signature`` and ``docstring``. :meth:`Registry.get` returns all of them.
+        states: ``superseded``, ``deprecated``, ``yanked`` or ``hidden-text``, where they apply.
+        successor: ``type:id`` of the replacement, or the reference as written if it resolves to no single item.
+        explain: With ``explain``: for each part of the query and each field, its contribution to the score.
+        similarity: Cosine in semantic and hybrid mode, never boosted; None without a vector.
+        hybrid: In hybrid mode: the scores in percent, the nearest section, and the matching symbols with their lines.
+        installed_from: The source that the installer of a skill recorded; nobody signed that record.
     """
 
     id: str
@@ -122,17 +146,19 @@ _OPTIONAL = ("explain", "similarity", "hybrid")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response(Report):
-    """The fields that both kinds of answer share.
+    """The fields that searches and sections share.
 
     Attributes:
-        results: The best first.
-        total: How many results there are: hits that paging can reach; sections that were found, ``limit`` × 5 at most.
-        search_type: ``keyword``, ``semantic`` or ``hybrid``: how the answer was found, whatever was asked for.
-        method: What ordered the results: ``keyword``, ``embedding``, ``weighted`` or ``rrf``; ``keyword_fallback``
-            where the mode asked for could not answer, and a warning says why.
-        warnings: Sentences: files that could not be read, what lenient parsing dropped, what relaxation did.
-        stale: True when the index could not be refreshed and an older snapshot answered.
-        hidden: How many matching items were left out, by reason.
+        results: The results of this page, best first.
+        total: Number of results that paging can reach; of sections at most ``limit`` × 5.
+        query, scope, space, limit: The arguments of the search.
+        search_type: ``keyword``, ``semantic`` or ``hybrid``: how the results were found, whatever mode was requested.
+        method: What ordered the results: ``keyword``, ``embedding``, ``weighted`` or ``rrf``; ``keyword_fallback`` if
+            the requested mode could not answer, and a warning says why.
+        warnings: Sentences: unreadable files, changes to the query, hits that hide an item of another signer.
+        stale: The index could not be refreshed, and its last complete state answered.
+        took_ms: Duration of the search in milliseconds.
+        hidden: Number of matches left out, by reason.
     """
 
     results: tuple[Report, ...]
@@ -151,14 +177,16 @@ class Response(Report):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResponse(Response):
-    """One page of hits and what there is to know about the search as a whole.
+    """One page of hits.
 
     Attributes:
-        results: The page, best first.
-        stage: ``all``, ``text``, ``fuzzy``, ``substring`` or ``any``: which relaxation answered; else the search type.
-        did_you_mean: A query that finds more, or empty.
-        next_offset: Offset of the next page, or None on the last.
-        facets: By name, how many of all matches have each value.
+        offset: The argument of the search.
+        stage: The relaxation that answered: ``all``, ``text``, ``fuzzy``, ``substring``, ``any`` or ``literal``;
+            ``similar`` for items like one; else the search type.
+        did_you_mean: A query that would find more, or the corrected query of stage ``any``; else empty.
+        next_offset: Offset of the next page, or None on the last page.
+        facets: Name of each requested facet to ``values`` (with ``value`` and ``count``), ``other_values`` (how many
+            values are not listed), ``others`` (the sum of their counts) and ``missing`` (matches without a value).
     """
 
     results: tuple[SearchResult, ...]
@@ -171,31 +199,33 @@ class SearchResponse(Response):
 
 @dataclass(frozen=True, slots=True)
 class SectionHit(Report):
-    """One whole section, with what is needed to cite it.
+    """One section with everything needed to cite it.
 
     Attributes:
-        doc_id: ``rye://`` address of the item.
+        doc_id: ``rye://SPACE/TYPE/ID``, which ``rye mcp`` serves as a resource.
         source_handle: ``project``, ``user`` or ``system:<bundle>``.
-        title: The item's, or its name.
-        heading_path: The headings that lead to the section; the title for text before the first of them.
-        mtime: When the file was last written, in milliseconds since 1970; 0 where that is not known.
+        title: The title of the item, or its name.
+        heading_path: The headings that lead to the section; the title for text before the first heading.
+        mtime: Time of the last write to the file, in milliseconds since 1970; 0 if unknown.
         hash: SHA-256 of the bytes of the file that was read and verified.
         display_url: The file, or its address on a cluster, and the lines of the section.
-        properties: The item's metadata.
-        anchor: SHA-256 of the section's own heading and text: the same wherever in the file it stands.
+        properties: The metadata of the item.
+        anchor: SHA-256 of the section's own heading, a line break and its text, in NFC. Edits elsewhere do not change it.
         score: From 0 to 1.
-        chunk_ids: Those of the item's chunks that were found in the section, ascending.
-        snippet: The best passage of the best of them.
-        text: The section's own text, without its heading.
-        truncated: Whether that was cut to stay within ``max_chars``.
-        original_chars: How long it is.
+        chunk_ids: The chunks of the item that matched in this section, ascending, counted from 0.
+        snippet: The best passage of the best chunk.
+        text: The section's own text without its heading.
+        truncated: The text was cut to stay within ``max_chars``.
+        original_chars: Characters of the whole text.
+        type, id, path: The item and its file.
+        line, end_line: The first and last line of the section, 1-based.
+        signature: The verdict on the file.
         similarity: Highest cosine of its chunks; None without vectors.
         keyword: Highest keyword score of its chunks.
-        recency, authority: What the two weights weigh, from 0 to 1.
-        states, successor: Which of ``superseded``, ``deprecated`` and ``yanked`` the item is in, and what takes its
-            place.
-        shadows, shadowed_by: The sources where the same item is hidden by this one, or hides it.
-        copies: ``TYPE:ID of SOURCE``: other items with the same title, headings and text, for which it stands.
+        recency, authority: The values that ``recency_weight`` and ``authority_weight`` weigh, from 0 to 1.
+        states, successor: As in a hit.
+        shadows, shadowed_by: As in a hit.
+        copies: Other items with the same title, headings and text: ``TYPE:ID of SOURCE``.
     """
 
     doc_id: str

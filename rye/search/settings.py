@@ -38,6 +38,7 @@ from rye.trust.model import Verdict
 from rye.trust.trust_set import TrustSet
 
 MAX_WEIGHT = 100.0
+"""Weight of a field in ``config/search.yaml``."""
 _SHOWN_CHARS = 80
 _EVERYONES = ("weights",)
 _USERS = ("weights", "source_boosts", "semantic", "index")

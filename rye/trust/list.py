@@ -42,9 +42,11 @@ LIST_FILE: Final = "rye.list"
 """The file in the root of a space or bundle that holds its list."""
 
 MAX_SKILL_FILES: Final = 2_000
+"""Files of a signed skill."""
 MAX_SKILL_BYTES: Final = 1 << 28
+"""Bytes of all files of a signed skill."""
 MAX_LIST_BYTES: Final = 1_000_000
-"""How many files a signed skill may have, bytes in all of them, and bytes in their list."""
+"""Bytes of the list of a signed skill."""
 
 MAX_SPACE_LIST: Final = 1 << 25
 """Bytes of the list of a space."""
