@@ -31,7 +31,7 @@ _FILES = {
 _OWN = frozenset(_ROOMS_BELOW | _ROOMS_ABOVE | _FILES)
 """What stands in the package's folder; any other module there is that of another distribution."""
 
-OWN_KEY = "J7gLRFNajRaLPfHdlJlhoR9hxKrfqOAWk6ynKEhW1BQ="
+OWN_KEY = "8z78H2lMTFFsNyQQWTfeeXUmhhuo84QDiExKcrMoIH0="
 """Base64 of the public key that signs the list of rye's own items; ``poe sign`` writes it here."""
 
 

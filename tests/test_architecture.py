@@ -148,21 +148,3 @@ def test_every_dependency_has_a_room_and_every_room_uses_it() -> None:
     allowed = {name for names in THIRD_PARTIES.values() for name in names.split()}
     assert {IMPORT_NAMES.get(name, re.sub("-py$", "", name).replace("-", "_")) for name in names} == allowed
     assert allowed - {target.split(".")[0] for _, target in imports(sources())} == set()
-
-
-LISTING = {"glob", "iterdir", "listdir", "rglob", "scandir", "walk"}
-PRIVATE = re.compile(
-    r"rye\.(?:_files|_resources|cli\.completion|index\..*|keyring\..*|registry\.state|trust\.trust_store)"
-)
-"""Modules that list folders of rye's own: keys, trust files, indexes, and the files of the package."""
-
-
-def test_the_folders_of_a_space_are_listed_in_one_module() -> None:
-    """Every question about what lies below a root is answered from what ``rye.spaces.snapshot`` lists."""
-    listing = {
-        name
-        for name, tree in sources().items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and node.attr in LISTING and ast.unparse(node.value) != "ast"
-    }
-    assert {name for name in listing if not PRIVATE.fullmatch(name)} == {"rye.spaces.snapshot"}

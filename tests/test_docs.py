@@ -2,71 +2,46 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import inspect
 import os
-import pkgutil
 import re
 from pathlib import Path
-from typing import Any
 
-import click
 import pytest
 
-import rye
-from rye import Registry, errors
-from rye.cli.app import root as command_line
+from rye import Registry
 from rye.items.model import ItemType
 from rye.items.reader import parse
 from rye.mcp.clients import CLIENTS
 from rye.mcp.tools.table import TOOLS
-from rye.mcp.tools.tool import Tool
-from rye.options.model import parameters_of
-from rye.query.flaws import FLAWS
-from rye.search.explain import MISS_REASONS
 from rye.search.fields import KEYWORD_FIELDS, STATES, TEXT_FIELDS
-from rye.search.results import SearchResponse, SearchResult, SectionHit
-from rye.trust.model import Signature, Verdict
+from rye.trust.model import Verdict
 from rye.trust.reasons import REASONS
-from tests.support.parameter_tables import stale
+from rye.verify.policy import POLICY_REASONS
+from tests.support.reference import PAGE, page
 from tests.support.sample_project import PICTURE, draw, screen
 
 ROOT = Path(__file__).resolve().parent.parent
 ITEMS = ROOT / "items"
-FIELDS: dict[str, Any] = {**TEXT_FIELDS, **KEYWORD_FIELDS}
 DOCS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((ITEMS / "knowledge" / "rye").glob("*.md"))}
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SOURCE = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "rye").rglob("*.py")))
+META = {"rye/x", "rye/signature", "rye/unverified"}
+"""An example, and keys of ``_meta``."""
+WORDS = 32_000
+"""Words that the pages may have, without the reference, which is made from the code."""
 
 
-def attributes(kind: type) -> set[str]:
-    """Return the names of the attributes of a class and of its bases."""
-    return {name for base in kind.__mro__ for name in inspect.get_annotations(base)}
-
-
-def ticked(text: str) -> set[str]:
-    """Return what stands between backticks on a line."""
-    return set(re.findall(r"`([^`\n]+)`", text))
-
-
-def rows(page: str) -> list[list[str]]:
-    """Return the cells of all table rows of a page."""
-    lines = re.findall(r"^\| (.*) \|$", DOCS[page], re.MULTILINE)
-    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)] for line in lines]
-
-
-def section(page: str, heading: str) -> str:
-    """Return the text below a heading of level 2 or 3, up to the next one of its level or above."""
-    match = re.search(rf"^(#{{2,3}}) {re.escape(heading)}\n(.*?)(?=^#{{2}} |\Z)", DOCS[page], re.MULTILINE | re.DOTALL)
-    assert match, f"{page} has no section {heading!r}"
-    return match[2]
-
-
-def listed(page: str, heading: str) -> set[str]:
-    """Return the names in the first column of the table of a section."""
-    lines = re.findall(r"^\| (`.*?) \|", section(page, heading), re.MULTILINE)
-    return {name for line in lines for name in ticked(line)}
+def listed(page: str, heading: str = "") -> set[str]:
+    """Return the names in backticks in the first column of the tables of a page, or of one of its sections."""
+    text = DOCS[page]
+    if heading:
+        match = re.search(rf"^(#+) {re.escape(heading)}\n(.*?)(?=^#{{1,3}} |\Z)", text, re.MULTILINE | re.DOTALL)
+        assert match, f"{page} has no section {heading!r}"
+        text = match[2]
+    cells = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
+    return {name for cell in cells for name in re.findall(r"`([^`\n]+)`", cell)}
 
 
 # Items and links
@@ -104,157 +79,71 @@ def test_the_picture_of_the_readme_is_what_a_terminal_shows(tmp_path: Path) -> N
     assert f"]({PICTURE.relative_to(ROOT).as_posix()})" in README
 
 
-def test_the_tables_of_parameters_are_those_of_the_code() -> None:
-    """Every table is as it is made of the declarations; else ``poe tables`` writes it anew."""
-    assert {path.name: "is stale" for path in stale()} == {}
+def test_the_reference_is_made_from_the_code() -> None:
+    """The page is what ``poe reference`` writes."""
+    assert PAGE.read_text(encoding="utf-8") == page()
 
 
-# Commands
+def test_every_page_is_linked_and_the_manual_stays_short() -> None:
+    """The start page links each other page, and the reader can finish them."""
+    assert set(re.findall(r"\]\(([\w-]+)\.md\)", DOCS["start"])) == DOCS.keys() - {"start"}
+    assert len(DOCS) <= 14
+    assert sum(len(text.split()) for name, text in DOCS.items() if name != "reference") <= WORDS
+    assert len(README.splitlines()) <= 90
 
 
-def commands() -> dict[str, click.Command]:
-    """Return every command by its name."""
-    assert isinstance(command_line, click.Group)
-    context = click.Context(command_line)
-    found = {name: command_line.get_command(context, name) for name in command_line.list_commands(context)}
-    return {name: command for name, command in found.items() if command is not None}
+@pytest.mark.parametrize("name", DOCS)
+def test_pages_name_only_pages_that_exist(name: str) -> None:
+    """``rye/x`` in backticks is an item, and a link with a fragment leads to a heading."""
+    items = {path.relative_to(ITEMS).with_suffix("").as_posix().partition("/")[2] for path in ITEMS.rglob("rye/*.*")}
+    assert set(re.findall(r"`(rye/[a-z-]+)`", DOCS[name])) - items - META == set()
+    lines = re.findall(r"^#+ (.*)", DOCS[name], re.MULTILINE)
+    headings = {re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-") for line in lines}
+    assert set(re.findall(r"\]\(#([\w-]+)\)", DOCS[name])) - headings == set()
 
 
-@pytest.mark.parametrize("name", commands())
-def test_every_option_of_every_command_is_documented(name: str) -> None:
-    """The section of a command names all its options, and its table no other; some stand where all commands share."""
-    text = section("cli", f"rye {name}")
-    named = {
-        word.rstrip(",") for code in ticked(text + section("cli", "What all commands share")) for word in code.split()
-    }
-    command = commands()[name]
-    actions = command.commands.values() if isinstance(command, click.Group) else ()
-    params = [*command.params, *(param for action in actions for param in action.params)]
-    options = [param for param in params if isinstance(param, click.Option)]
-    expected = {option for param in options for option in (*param.opts, *param.secondary_opts)} - {"--help", "-h"}
-    assert expected - named == set()
-    lines = re.findall(r"^\| `(-.*?) \|", text, re.MULTILINE)
-    assert {word for line in lines for word in re.findall(r"--?[\w-]+", line)} - expected == set()
+# Names
 
 
-# The MCP server
-
-
-@pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
-def test_every_argument_of_every_tool_is_documented(tool: Tool) -> None:
-    """Each has its row; no other has."""
-    text = section("mcp", tool.name)
-    table = {
-        name: row.split(" | ")[1]
-        for row in re.findall(r"^\| (.*) \|$", text.partition("### ")[0], re.MULTILINE)
-        for name in ticked(row.split(" | ")[0])
-        if len(row.split(" | ")) == 3
-    }
-    parameters = tool.parameters
-    rare = parameters_of(parameters["options"].parts or dict) if "options" in parameters else {}
-    assert set(table) == {*parameters, *(f"options.{name}" for name in rare)} - {"options"}
-
-
-# Names and numbers
-
-_WEIGHTS = [row for row in rows("scoring") if len(row) == 4 and row[0].strip("`") in TEXT_FIELDS]
-_FIELDS = {
-    row[0].strip("`"): ticked(row[1])
-    for row in rows("fields-and-filters")
-    if row[0].startswith("`") and (len(row) == 4 or (len(row) == 3 and row[0].strip("`") in KEYWORD_FIELDS))
-}
 SAME = {
-    "pages": (
-        re.findall(r"\]\(([\w-]+)\.md\)", section("introduction", "Where to read on")),
-        DOCS.keys() - {"introduction"},
-    ),
-    "commands": (re.findall(r"^## rye (\w+)$", DOCS["cli"], re.MULTILINE), commands()),
-    "tools of the server": (re.findall(r"^### (rye_\w+)$", DOCS["mcp"], re.MULTILINE), TOOLS),
+    "tools of the server": (listed("mcp", "Tools"), TOOLS),
     "clients": (re.findall(r"^\$ rye mcp --print-config (\w+)$", DOCS["mcp"], re.MULTILINE), CLIENTS),
-    "states": (re.findall(r"`is:(\w+)`", section("fields-and-filters", "States")), STATES),
-    "fields": (_FIELDS, TEXT_FIELDS.keys() | KEYWORD_FIELDS.keys()),
-    "aliases": (set().union(*_FIELDS.values()), {name for each in FIELDS.values() for name in each.aliases}),
-    "weights": (
-        [(name.strip("`"), *map(float, numbers)) for name, *numbers in _WEIGHTS],
-        [(name, entry.action_weight, entry.weight, entry.b) for name, entry in TEXT_FIELDS.items()],
-    ),
-    "reasons": (
-        [(row[0].strip("`"), row[1]) for row in rows("signing") if len(row) == 4 and row[0][0] == "`"],
-        [(code, str(reason.verdict)) for code, reason in REASONS.items()],
-    ),
-    "reasons for no hit": (
-        [row[0].strip("`") for row in rows("looking-around") if len(row) == 2 and row[0].startswith("`")],
-        MISS_REASONS,
-    ),
-    **{
-        heading: (listed(page, heading), attributes(kind))
-        for page, heading, kind in (
-            ("results", "The response", SearchResponse),
-            ("results", "A hit", SearchResult),
-            ("results", "A signature", Signature),
-            ("sections", "What a section brings", SectionHit),
-        )
-    },
+    "verdicts": (listed("signing", "Verdicts") & set(map(str, Verdict)), map(str, Verdict)),
+    "codes of policies": (listed("ci", "A policy") - {"audience"}, POLICY_REASONS),
+    "parameters of a registry": (listed("python", "Registry"), list(inspect.signature(Registry).parameters)),
 }
-"""What is listed → what the pages list, and what the code has."""
+"""Names on a page → the names in the code."""
 
 
 @pytest.mark.parametrize("what", SAME)
 def test_the_pages_list_exactly_what_there_is(what: str) -> None:
     """Nothing is left out, nothing is made up."""
     documented, real = SAME[what]
-    assert len(set(real)) > 2
     assert set(documented) == set(real)
 
 
-def test_every_verdict_and_environment_variable_is_documented() -> None:
-    """Each has its row in a table."""
-    assert {row[0].strip("`") for row in rows("signing") if len(row) == 2} >= set(map(str, Verdict))
+def test_names_of_fields_states_and_codes_are_real() -> None:
+    """A page names no state, field or reason code that the code does not have."""
+    text = "\n".join(DOCS.values())
+    assert set(re.findall(r"`-?is:(\w+)`", text)) <= STATES.keys()
+    assert set(
+        re.findall(r"`(\w+)`", DOCS["query-language"].partition("**Text fields** (")[2].partition(")")[0])
+    ) == set(TEXT_FIELDS)
+    known = re.findall(r"`([\w-]+)`", DOCS["query-language"].partition("**Keyword fields** (")[2].partition(", and")[0])
+    assert set(known) == set(KEYWORD_FIELDS)
+    assert {code for code in listed("signing", "Verdicts") if "-" in code} <= REASONS.keys()
+
+
+def test_every_environment_variable_is_documented() -> None:
+    """Each has its row in the reference."""
     read = set(re.findall(r"\"(RYE_[A-Z_]+|USER_SPACE|NO_COLOR|FORCE_COLOR)\"", SOURCE))
-    assert {name for row in rows("cli") for name in ticked(row[0])} >= read
+    assert listed("reference", "Environment variables") >= read
 
 
-def documented_codes() -> set[tuple[str, str]]:
-    """Return ``(code, class)`` of every row on the page of errors; one row may stand for several codes."""
-    table = [row for row in rows("errors") if row[0].startswith("`") and len(row) == 4]
-    return {(code, row[1].strip("`")) for row in table for code in ticked(row[0])}
-
-
-def test_every_error_code_is_documented() -> None:
-    """The page on errors has a row for each code that the source names beside an error, and no made-up one."""
-    families = "|".join(name for name in vars(errors) if name.endswith(("Error", "Fault")))
-    raised = set(re.findall(rf"\b(?:{families}|ParameterError)\(\s*\"([a-z]+(?:-[a-z]+)*)\"", SOURCE))
-    composed = re.findall(r"f\"([a-z-]*(?:\{[^}]+\}[a-z-]*)+)\"", SOURCE)
-    made = re.compile("|".join(re.sub(r"\{[^}]+\}", "[a-z-]+", each) for each in composed if "-" in each))
-    documented = {code for code, _ in documented_codes()}
-    assert len(raised) > 100
-    assert (raised | set(FLAWS)) - documented == set()
-    assert {code for code in documented if f'"{code}"' not in SOURCE and not made.fullmatch(code)} == set()
-    assert all(hasattr(errors, family) for _, family in documented_codes())
-
-
-def test_every_limit_is_documented() -> None:
-    """The value of each public ``MAX_…`` stands in the table."""
-    names = [info.name for info in pkgutil.walk_packages(rye.__path__, "rye.")]
-    modules = [importlib.import_module(name) for name in names if not re.search("_bundled|__main__", name)]
-    limits = [each for module in modules for each in vars(module).items() if each[0].startswith("MAX_")]
-    values = {float(number.replace(",", "")) for row in rows("limits") for number in re.findall(r"\d[\d,.]*", row[1])}
-    assert {name: value for name, value in limits if isinstance(value, int) and value not in values} == {}
-
-
-# The Python API and its answers
-
-
-@pytest.mark.parametrize(
-    "method",
-    ["search", "list_items", "sections", "why", "evaluate", "similar", "stats", "get", "refs", "verify", "sign"],
-)
-def test_every_parameter_of_the_registry_is_documented(method: str) -> None:
-    """Each method has a section with its signature, parameter for parameter, and its defaults."""
-    documented = re.search(rf"registry\.{method}\((.*?)\) ->", section("python-api", method), re.DOTALL)
-    assert documented
-    made = ast.parse(f"lambda {' '.join(documented[1].split())}: 0", mode="eval").body
-    real = inspect.signature(getattr(Registry, method))
-    bare = [each.replace(annotation=inspect.Parameter.empty) for each in list(real.parameters.values())[1:]]
-    assert isinstance(made, ast.Lambda)
-    assert f"({ast.unparse(made.args)})" == str(inspect.Signature(bare))
+def test_methods_named_on_the_python_page_exist() -> None:
+    """Each name in the first column of its tables is a method or attribute of a registry, or an error class."""
+    errors = importlib.import_module("rye.errors")
+    names = listed("python") - set(inspect.signature(Registry).parameters)
+    assert {
+        name for name in names if not hasattr(Registry, name.partition("(")[0]) and not hasattr(errors, name)
+    } == set()

@@ -203,7 +203,7 @@ _PLACE_OPTIONS: Final[Mapping[str, Decorator]] = {
         metavar="NAME",
         help="Search the folders of this agent only; repeatable",
         notes="beside `.ai`, such as `claude`; `none`: `.ai` alone; by default `RYE_CLIENTS`, else all; see "
-        "`rye/agent-skills`",
+        "`rye/concepts`",
     ),
     "max_staleness": engine_option(MAX_STALENESS),
     "index": option(
@@ -211,7 +211,7 @@ _PLACE_OPTIONS: Final[Mapping[str, Decorator]] = {
         metavar="ADDRESS",
         help="Search this registry on a cluster instead",
         notes="`opensearch+https://HOST:9200/NAME`; `none`: the spaces; by default `RYE_INDEX`, else `index` in the "
-        "user's settings; see `rye/cluster`",
+        "user's settings; see `rye/web-and-cluster`",
     ),
 }
 
@@ -227,7 +227,7 @@ def take_where(options: dict[str, Any]) -> Where:
     return Where(**found, may_choose_index="index" in found)
 
 
-json_flag = flag("as_json", "--json", help="Answer as one JSON object, errors too", notes="see `rye/results`")
+json_flag = flag("as_json", "--json", help="Answer as one JSON object, errors too", notes="see `rye/reference`")
 
 text_or_json: Decorator = all_of(
     option(

@@ -102,7 +102,7 @@ def of_answer(address: object, status: Any, info: Any, health: str) -> Environme
         return EnvironmentFault("cluster-login", message, hint=f"check {LOGIN} (NAME:PASSWORD), or {_CERT}")
     if status == 403:
         message = f"{address} does not allow that: {reason or 'no reason given'}"
-        hint = "ask for the role of a reader or a publisher; rye help cluster lists what each needs"
+        hint = "ask for the role of a reader or a publisher; rye help web-and-cluster lists what each needs"
         return EnvironmentFault("cluster-forbidden", message, hint=hint)
     if status == 429:
         message = f"{address} has too much to do, also after several tries: {reason}"

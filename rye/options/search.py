@@ -59,8 +59,8 @@ class _Scope(TypedDict, total=False):
             "*",
             brief="Item types or namespaces, such as tool or tool.rye.*, joined by commas.",
             data="`directive`, `tool` or `knowledge`, alone or with a namespace: `tool.rye.core.*`; joined by commas; "
-            "see `rye/fields-and-filters`",
-            notes="joined by commas; see `rye/fields-and-filters`",
+            "see `rye/query-language`",
+            notes="joined by commas; see `rye/query-language`",
             flags="--scope -s",
             words=("directive", "tool", "knowledge"),
         ),
@@ -190,7 +190,7 @@ _HYBRID = Parameter(
     "keyword_weight 0.28, min_{semantic,keyword,combined}_score, require_{semantic,keyword}_match}.",
     data="Hybrid mode: `fusion` (`weighted`, `rrf`), `semantic_weight`, `keyword_weight`, `rrf_k`, "
     "`min_semantic_score`, `min_keyword_score`, `min_combined_score` (0 to 1, or percent), "
-    "`require_keyword_match`, `require_semantic_match`; see `rye/semantic-and-hybrid`",
+    "`require_keyword_match`, `require_semantic_match`; see `rye/meaning`",
     shown="by part",
 )
 
@@ -260,9 +260,9 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
             *("auto", "keyword", "semantic", "hybrid"),
             brief="Search by words, by meaning, or both; auto takes both for a sentence.",
             data="`keyword`, `semantic` (by meaning), `hybrid` (both), or `auto`: hybrid for a sentence, else keyword; "
-            "where meaning cannot be searched, keywords answer, with a warning; see `rye/semantic-and-hybrid`",
+            "where meaning cannot be searched, keywords answer, with a warning; see `rye/meaning`",
             notes="`semantic` is by meaning, `hybrid` both, `auto` hybrid for a sentence and else keyword; where "
-            "meaning cannot be searched, keywords answer, with a warning; see `rye/semantic-and-hybrid`",
+            "meaning cannot be searched, keywords answer, with a warning; see `rye/meaning`",
         ),
     ]
     level: Annotated[

@@ -210,7 +210,7 @@ class SectionHit(Report):
         hash: SHA-256 of the bytes of the file that was read and verified.
         display_url: The file, or its address on a cluster, and the lines of the section.
         properties: The metadata of the item.
-        anchor: SHA-256 of the section's own heading, a line break and its text, in NFC. Edits elsewhere do not change it.
+        anchor: SHA-256 of the section's own heading, a line break and its text, in NFC. It survives edits elsewhere.
         score: From 0 to 1.
         chunk_ids: The chunks of the item that matched in this section, ascending, counted from 0.
         snippet: The best passage of the best chunk.

@@ -119,7 +119,7 @@ def read_choice(user: Path | None) -> Choice:
     if user is None:
         return Choice()
     path = user / SETTINGS
-    hint = "see the knowledge item rye/embedding for what 'semantic' may hold"
+    hint = "see the knowledge item rye/meaning for what 'semantic' may hold"
     table, problem = _table(path, _USERS)
     if problem:
         raise UnavailableError("embedder-settings", problem, hint=hint, path=str(path))

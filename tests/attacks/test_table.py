@@ -52,7 +52,7 @@ from tests.support.signed import (
     old_envelope,
 )
 
-PAGE = Path(__file__).resolve().parents[2] / "items" / "knowledge" / "rye" / "attacks.md"
+PAGE = Path(__file__).resolve().parents[2] / ".github" / "ATTACKS.md"
 
 STRAIGHT: dict[str, Callable[[Arena], object]] = {
     "body-edited": lambda arena: arena.replace(b"Say hello.", b"Say hullo."),
