@@ -180,7 +180,7 @@ def all_of(*decorators: Decorator) -> Decorator:
 
 
 _PLACE_OPTIONS: Final[Mapping[str, Decorator]] = {
-    "project": option("--project", type=PATH, metavar="DIR", help="The project; by default found upwards"),
+    "project": option("--project", type=PATH, metavar="DIR", help="Project folder; by default the nearest one upwards"),
     "bundles": option(
         *("bundles", "--bundle"),
         multiple=True,
@@ -195,7 +195,7 @@ _PLACE_OPTIONS: Final[Mapping[str, Decorator]] = {
         "--audience",
         metavar="NAME",
         help="Require signatures made for this audience",
-        notes="of a project's items; by default `RYE_AUDIENCE`; see `rye/trust`",
+        notes="of project items; by default `RYE_AUDIENCE`; see `rye/trust`",
     ),
     "clients": option(
         *("clients", "--client"),
@@ -260,8 +260,8 @@ limits: Decorator = all_of(
         *("patterns", "--for"),
         multiple=True,
         metavar="PATTERN",
-        help="It may sign only such items: `tool:ops/*`, or all of a bundle: `bundle:NAME`; repeatable",
+        help="Limit the key to these items: `tool:ops/*`, or to a bundle: `bundle:NAME`; repeatable",
     ),
-    option("--not-after", metavar="DATE", help="Last day, or moment, on which it counts"),
+    option("--not-after", metavar="DATE", help="Last day, or moment, on which the key counts"),
 )
 """Decorates a command with the limits of a key."""

@@ -152,7 +152,7 @@ class Keyring:
 
         Args:
             name: Its name: letters, digits, ``_`` and ``-``.
-            owner: Who the trust file says it belongs to.
+            owner: Owner in the trust file.
             patterns: What it may sign, for the trust file; None for everything.
             not_after: Last moment at which it counts, for the trust file.
             trust: Whether to write the user's own trust file for it; None does so for the first key alone.

@@ -113,11 +113,11 @@ class _Ranked(TypedDict, total=False):
     threshold: Annotated[
         float | None,
         Parameter(
-            "The least similarity of a hit",
+            "Least similarity of a hit",
             low=0,
             high=1,
             only=_RANKED,
-            brief="The least similarity of a hit.",
+            brief="Least similarity of a hit.",
             hint="write a similarity such as 0.15",
             shown="the model's",
         ),
@@ -125,9 +125,9 @@ class _Ranked(TypedDict, total=False):
     lenient: Annotated[
         bool,
         Parameter(
-            "Leave out what cannot be read in the query instead of refusing it",
+            "Skip parts of the query that do not parse, instead of an error",
             brief="Skip what does not parse in the query.",
-            notes="a warning says what",
+            notes="a warning names them",
         ),
     ]
 
@@ -183,10 +183,10 @@ class HybridParts(TypedDict, total=False):
 
 
 _HYBRID = Parameter(
-    "How hybrid mode makes one score of two",
+    "How hybrid mode combines two scores",
     parts=HybridParts,
     only=Only("mode", ("hybrid",)),
-    brief="In hybrid mode, how two scores become one: {fusion: weighted or rrf, rrf_k 60, semantic_weight 0.72, "
+    brief="In hybrid mode, how scores combine: {fusion: weighted or rrf, rrf_k 60, semantic_weight 0.72, "
     "keyword_weight 0.28, min_{semantic,keyword,combined}_score, require_{semantic,keyword}_match}.",
     data="Hybrid mode: `fusion` (`weighted`, `rrf`), `semantic_weight`, `keyword_weight`, `rrf_k`, "
     "`min_semantic_score`, `min_keyword_score`, `min_combined_score` (0 to 1, or percent), "
@@ -205,18 +205,18 @@ class _Loose(TypedDict, total=False):
             parts=FuzzyParts,
             brief="Let words have typos: {enabled true, max_distance by length}.",
             data='`{"enabled": true, "max_distance": 2}`: words may differ by up to that many letters, at most 2; '
-            '`{"enabled": false}`: never, not even when matched more loosely',
-            notes="by default as many as its length allows, 2 at most",
+            '`{"enabled": false}` forbids corrections',
+            notes="by default depends on its length, at most 2",
             metavar="[N]",
         ),
     ]
     relax: Annotated[
         bool,
         Parameter(
-            "Find nothing rather than match more loosely",
+            "Do not widen a query that finds nothing",
             True,
-            brief="Match more loosely if nothing has all words.",
-            data="Plain words that find nothing are matched more loosely, step by step",
+            brief="Widen the query if nothing has all words.",
+            data="A query of plain words that finds nothing is widened step by step",
             flags="--no-relax",
         ),
     ]
@@ -250,7 +250,7 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
             "All words within N words of each other, 1 to 1,000",
             parts=ProximityParts,
             brief="The words must stand near each other: {enabled true, max_distance 5}.",
-            data='`{"enabled": true, "max_distance": 5}`: all words within that many words of each other, 1 to 1,000',
+            data='`{"enabled": true, "max_distance": 5}`: words within that many positions of each other, 1 to 1,000',
         ),
     ]
     mode: Annotated[
@@ -260,7 +260,7 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
             *("auto", "keyword", "semantic", "hybrid"),
             brief="Search by words, by meaning, or both; auto takes both for a sentence.",
             data="`keyword`, `semantic` (by meaning), `hybrid` (both), or `auto`: hybrid for a sentence, else keyword; "
-            "where meaning cannot be searched, keywords answer, with a warning; see `rye/meaning`",
+            "if meaning cannot be searched, keywords answer, with a warning; see `rye/meaning`",
             notes="`semantic` is by meaning, `hybrid` both, `auto` hybrid for a sentence and else keyword; where "
             "meaning cannot be searched, keywords answer, with a warning; see `rye/meaning`",
         ),
@@ -278,7 +278,7 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
     prefix: Annotated[
         bool,
         Parameter(
-            "Take the word the query ends in also as the beginning of one, as while it is typed",
+            "Also treat the last word as a prefix, for search as you type",
             brief="Take the last word as a prefix.",
         ),
     ]
@@ -341,7 +341,7 @@ class SimilarOptions(_Scope, SpaceOptions, _Page, _Filters, total=False):
         _one_of(
             "`keyword`: by shared words; `semantic`: by meaning",
             *("keyword", "semantic"),
-            notes="where meaning cannot be searched, shared words answer, with a warning",
+            notes="if meaning cannot be searched, shared words answer, with a warning",
         ),
     ]
 
@@ -357,22 +357,22 @@ class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, _Loose, total=Fals
             "`hybrid`, `semantic` (meaning) or `keyword` (words)",
             *("hybrid", "semantic", "keyword"),
             brief="Search by both, by meaning or by words.",
-            notes="without an embedder words do, and a warning says so",
+            notes="without an embedder, words answer, with a warning",
         ),
     ]
     hybrid: Annotated[Mapping[str, Any] | None, _HYBRID]
     recency_weight: Annotated[
-        float, _share("Share of the score that age decides", brief="The share of age in the score.")
+        float, _share("Share of the score that depends on age", brief="The share of age in the score.")
     ]
     half_life_days: Annotated[
         float,
         Parameter(
-            "Age in days at which that part is halved",
+            "Half-life of the age in days",
             30.0,
             low=0,
             high=36_500,
             above=True,
-            brief="The age at which that share is halved.",
+            brief="The half-life of the age in days.",
             flags="--half-life",
             metavar="DAYS",
         ),
@@ -380,7 +380,7 @@ class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, _Loose, total=Fals
     authority_weight: Annotated[
         float,
         _share(
-            "Share of the score that authority decides",
+            "Share of the score that depends on authority",
             brief="The share of the signer in the score.",
             notes="all of it for a trusted item with `authoritative: true`, half for any other trusted one",
         ),
@@ -388,11 +388,11 @@ class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, _Loose, total=Fals
     max_chars: Annotated[
         int | None,
         Parameter(
-            "Characters of all texts together",
+            "Characters of all texts",
             low=1,
             high=1_000_000,
             brief="The number of characters of all texts.",
-            notes="what does not fit is cut or left out",
+            notes="longer texts are cut or left out",
         ),
     ]
 
@@ -413,11 +413,11 @@ class RefsOptions(TypedDict, total=False):
     limit: Annotated[
         int,
         Parameter(
-            "Relations listed, nearest first",
+            "References to list, nearest first",
             100,
             low=1,
             high=MAX_RELATIONS,
-            brief="Relations listed.",
+            brief="References to list.",
             flags="--limit -n",
         ),
     ]
@@ -434,21 +434,21 @@ SIGNED_SPACE = space_of(
     hint="a bundle's items are signed with rye sign --bundle DIR",
 )
 VERIFIED_SPACE = parameters_of(SpaceOptions)["space"]._replace(
-    help="`project`, `user`, `system` or `all`; by default `all`; then it is a fault if only items of "
+    help="`project`, `user`, `system` or `all`; by default `all`; then it is an error if only items of "
     "rye itself are there",
     default=None,
 )
 TRUST_SPACE = space_of(
-    "`user`; or `project`, where it counts for others once your key has signed it",
+    "`user`, or `project`, where your key must sign it before it counts",
     *("user", "project"),
     hint="a bundle's trust files are its publisher's",
 )
 MAX_STALENESS = Parameter(
-    "Reuse an index of this age",
+    "Reuse the index if it was checked at most this many seconds ago",
     0.0,
     low=0,
-    hint="inf: check only without an index",
-    notes="a check for changed files by any process counts; `inf`: check only without an index",
+    hint="inf: never check an existing index",
+    notes="a check by another process counts too; `inf`: never check an existing index",
     kind="number",
     metavar="SECONDS",
     name="max_staleness",
@@ -462,14 +462,14 @@ LISTED = Parameter(
     name="limit",
 )
 SHARDS = Parameter(
-    "With `publish`: pieces of the index of items; by default as many as there are, else 1",
+    "With `publish`: shards of the index; by default as before, else 1",
     low=1,
     high=1024,
     kind="integer",
     name="shards",
 )
 REPLICAS = Parameter(
-    "With `publish`: further copies of each piece; by default as many as there are, else 1",
+    "With `publish`: replicas of each shard; by default as before, else 1",
     low=0,
     high=16,
     kind="integer",

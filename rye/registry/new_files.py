@@ -179,7 +179,7 @@ def new_item(
         kind: ``directive``, ``tool``, ``knowledge`` or ``skill``.
         name: Its id; a tool is of the kind that the extension says, Python if it has none.
         title: What a search shows first; by default made from the name.
-        description: What it is for, in a sentence.
+        description: What it is for, in one sentence.
         space: ``project`` or ``user``.
         dry_run: Whether to only say what would be written.
 

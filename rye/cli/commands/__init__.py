@@ -69,7 +69,7 @@ search: Find items by words, phrases, fields and verdicts.
     rye search '"file system"' --scope tool   # a phrase, in tools only
     rye search -- -draft                      # begins with an exclusion
     rye search 'version:>=2.0' --format ids   # every item of version 2 or newer
-sections: Find whole sections, by meaning and by words.
+sections: Find whole sections by meaning and words.
     rye sections how are keys revoked                        # the sections that answer that, with their texts
     rye sections 'deploy a service' --max-chars 8000 --json  # what fits an agent's context
     rye sections rollback --recency-weight 0.3               # with 30 % of each score depending on age
@@ -78,14 +78,14 @@ show: Show one item: metadata, verdict, what it shadows, content.
     rye show rye/query-language            # by id alone, when only one type has it
     rye show rye/query-language --raw      # the bytes of the file and nothing else
 refs: Show what an item refers to, and what refers to it.
-    rye refs knowledge:rye/ci                 # both, one step away
-    rye refs rye/ci --direction in --depth 3  # what depends on it, near or far
-why: Explain how a query is read, or why an item is a hit of it.
-    rye why 'file* NOT temporary'                 # its tree, the stages that were tried, and its hits
+    rye refs knowledge:rye/ci                 # both directions, one step
+    rye refs rye/ci --direction in --depth 3  # what depends on it, up to three steps away
+why: Explain how rye reads a query, or why an item is a hit.
+    rye why 'file* NOT temporary'                 # its tree, the stages, and the number of hits
     rye why 'verify signatures' knowledge:rye/ci  # rank, words, and shares of the score
-    rye why 'verify -ci' rye/ci                   # which part of the query keeps it out
-    rye why deploy rye/ci --scope tool --json     # the options of rye search work too
-eval: Measure how well questions find the items that answer them.
+    rye why 'verify -ci' rye/ci                   # which part of the query excludes it
+    rye why deploy rye/ci --scope tool --json     # with options of rye search
+eval: Measure how often questions find the right item.
     rye eval .claude/skills --scope directive          # the questions that skills bring along
     rye eval questions.csv --mode keyword --min 0.9    # for CI: exit 1 below 90 %
 list: List items with version, verdict and description.
@@ -93,61 +93,61 @@ list: List items with version, verdict and description.
     rye list 'tool.rye.*' --space system  # the tools of a namespace
     rye list knowledge --sort date -n 5   # the newest entries
 index: Show, rebuild or clear the search index; publish to a cluster.
-    rye index status   # where the index of each space is and how large
+    rye index status   # where the index of each space is, and its size
     rye index rebuild  # read every file again
-    rye index clear    # delete it; the next search builds it anew
-    rye index publish opensearch+https://search.example:9200/skills            # the project, as one owner of several
+    rye index clear    # delete it; the next search builds it again
+    rye index publish opensearch+https://search.example:9200/skills            # the items of this project
     rye index publish opensearch+https://search.example:9200/skills --dry-run  # what would change there
-init: Set up a project: take in, write the policy, sign, search.
-    rye init --dry-run                                   # list all that would be done
-    rye init                                             # list it, ask, and do it
+init: Set up a project: import texts, write a policy, sign.
+    rye init --dry-run                                   # list what it would do
+    rye init                                             # list it, ask, do it
     rye init --yes --ci github --rye OWNER/REPO@COMMIT   # with a job that verifies each change
-new: Write the frame of a new item.
+new: Create a new item from a template.
     rye new knowledge ops/rollback  # .ai/knowledge/ops/rollback.md
     rye new tool ops/backup.sh      # a script for the shell; Python without an extension
     rye new skill pdf               # a SKILL.md where your skills are
 import: Copy files from elsewhere into .ai as items.
     rye import notes                             # notes/a.md becomes knowledge:notes/a
-    rye import ~/prompts/*.txt --as directive    # texts as instructions
+    rye import ~/prompts/*.txt --as directive    # import texts as directives
     rye import docs --namespace team --dry-run   # what would be copied, as knowledge:team/…
-sign: Sign items, or a whole bundle with a key of its own.
+sign: Sign items, skills, bundles and lists.
     rye sign tool:demo/hello           # one item of the project
     rye sign 'tool:demo/*' --dry-run   # what would be signed
     rye sign --all --check             # for CI: is every item of the project signed by this key?
-    rye sign --bundle .                # a repository of skills or a plugin, and the trust file for its readers
-    rye sign --bundle items --new-key  # the unsigned items of a bundle, with a key that is then discarded
+    rye sign --bundle .                # a repository of skills or a plugin, with a trust file
+    rye sign --bundle items --new-key  # with a new key that is then discarded
 verify: Verify signatures; exit 1 when an item fails.
     rye verify --space project                             # every item of the project, for CI
     rye verify tool:demo/hello -v                          # one item, with its reason
     rye verify --require signed --json                     # accept keys that are not trusted; answer as JSON
     rye verify --space project --format sarif > rye.sarif  # for a code scanner
-    rye verify --policy policy.yaml                        # what a team demands, and the findings that it accepts
+    rye verify --policy policy.yaml                        # with the demands of a policy
     rye verify --policy policy.yaml --accept               # accept the present findings; new ones fail
 doctor: Report what an agent can find, and what stands in its way.
     rye doctor                       # the skills of this project and of your user
     rye doctor ~/work/shop --strict  # for CI: exit 1 if there is a finding
     rye doctor --format sarif        # for a code scanner
 keys: Make, list, show, export, import and rotate your keys.
-    rye keys generate --owner Ada                     # your first key, and the trust file that makes it count
+    rye keys generate --owner Ada                     # your first key, and its trust file
     rye keys export > ada.toml                        # the trust file that others need
     rye keys export release --private -o release.pem  # the private key, for a secret store
 trust: Decide whose signatures count: list, add, revoke, endorse.
-    rye trust list                                     # every key, and why it counts or does not
+    rye trust list                                     # every key, and why it counts or not
     rye trust add bea.toml --for 'knowledge:ops/*'     # trust bea's signatures on items below ops
     rye trust revoke 4b98b0f1c2d3e4f5 --reason stolen  # nothing it ever signed counts
 mcp: Serve agents over the Model Context Protocol.
     rye mcp --print-config claude          # what to put into the client's configuration
-    rye mcp --project . --require trusted  # this project, and only its trusted items
+    rye mcp --project . --require trusted  # trusted items of this project only
     rye mcp --http --token-file token.txt  # for several clients that know the token
-hook: Name trusted items that fit a prompt, for a client's settings.
+hook: Suggest trusted items for a prompt: a hook for agents.
     rye hook claude --print-config   # what to put into the settings of Claude Code
-serve: Serve pages to look at in a browser.
+serve: Serve web pages for a browser.
     rye serve --open                                     # the project around you, at http://127.0.0.1:8643
     rye serve --host 0.0.0.0 --token-file token.txt      # for other machines that know the token
 completion: Print the completion script of a shell.
     eval "$(rye completion bash)"  # add this to ~/.bashrc
 help: Show a page of the documentation.
-    rye help                 # the pages, and what each is about
+    rye help                 # the pages of the manual
     rye help query-language  # one of them
 """
 """The summary of each command, and its examples."""

@@ -46,7 +46,7 @@ _space = engine_option(
 
 @command("init")
 @flag("--yes", "-y", help="Do not ask")
-@flag("--dry-run", help="List all that would be done and change nothing")
+@flag("--dry-run", help="List what would be done, and change nothing")
 @negated_flag("sign", "--no-sign", help="Sign nothing and make no key")
 @owner_option
 @option(
@@ -54,21 +54,21 @@ _space = engine_option(
     multiple=True,
     type=click.Choice(("github", "gitlab", "pre-commit")),
     metavar="SERVER",
-    help="Write the job that verifies each change for `github`, `gitlab` or `pre-commit`; repeatable",
+    help="Write a job that verifies each change: `github`, `gitlab` or `pre-commit`; repeatable",
 )
 @option(
     "--rye",
     default="",
     metavar="OWNER/REPO@COMMIT",
-    help="With `--ci`: where the job gets rye from, with all 40 digits of a commit",
+    help="With `--ci`: the repository and commit (40 digits) that the job installs rye from",
 )
 @places("project")
 @text_or_json
 def init(**options: Any) -> int:
-    """Set up a project: take in what is there, write its policy, sign it, and search it.
+    """Set up a project: import texts, write a policy, sign the items, and search them.
 
-    All of it is listed and asked about first. A file that is there is kept, and so is the signature that an item has.
-    Texts are copied into .ai only where the project has no items yet.
+    It lists everything first, and asks. It overwrites no file and replaces no signature.
+    It copies texts into .ai only if the project has no items yet.
 
     Exit status: 0 done, or nothing to do; 2 error.
     """
@@ -192,16 +192,16 @@ def _next_steps(report: SetupReport) -> Iterator[str]:
 @command("new")
 @argument("kind", type=click.Choice(("directive", "tool", "knowledge", "skill")))
 @argument("name")
-@option("--title", default="", metavar="TEXT", help="What a search shows first; by default made from NAME")
-@option("--description", default="", metavar="TEXT", help="What it is for, in a sentence")
+@option("--title", default="", metavar="TEXT", help="Title; by default made from NAME")
+@option("--description", default="", metavar="TEXT", help="What it is for, in one sentence")
 @_space
-@flag("--dry-run", help="Say what would be written and change nothing")
+@flag("--dry-run", help="Say what would be written, and change nothing")
 @places("project")
 @text_or_json
 def new(kind: str, name: str, **options: Any) -> int:
-    """Write the frame of a new item, to fill in: KIND is directive, tool, knowledge or skill, NAME its id.
+    """Create an item from a template. KIND is directive, tool, knowledge or skill, and NAME its id.
 
-    NAME may have folders (ops/rollback), that of a tool its extension, such as .sh or .js. Nothing is overwritten.
+    NAME may have folders (ops/rollback). The name of a tool may have an extension, such as .sh or .js.
 
     Exit status: 0 written, 2 error.
     """
@@ -219,19 +219,19 @@ def new(kind: str, name: str, **options: Any) -> int:
     "as_type",
     "--as",
     type=click.Choice(("directive", "knowledge")),
-    help="All texts become `directive` or `knowledge`; by default as their names and contents say",
+    help="Import all texts as `directive` or `knowledge`; by default depends on name and content",
 )
-@option("--namespace", metavar="NAME", help="Folder of the new ids; by default the name of each folder given")
+@option("--namespace", metavar="NAME", help="Folder of the new ids; by default the name of the source folder")
 @_space
-@flag("--dry-run", help="Say what would be copied and change nothing")
+@flag("--dry-run", help="Say what would be copied, and change nothing")
 @places("project")
 @text_or_json
 def import_command(source: tuple[Path, ...], **options: Any) -> int:
     """Copy each SOURCE, a file or all files of a folder, into .ai: texts as knowledge or directives, scripts as tools.
 
-    Title and description are read from the text where it has no metadata. Files that are there are kept.
+    A text without metadata gets its title and description from its own words. Existing files are kept.
 
-    Exit status: 0 copied, or there already; 2 error.
+    Exit status: 0 copied, or already there; 2 error.
     """
     from rye.registry.new_files import import_files
 

@@ -26,11 +26,11 @@ from rye.cli.terminal import answer, say
 @places("project", "bundles", "trust", "audience", "clients")
 @json_flag
 def doctor(folder: Path | None, **options: Any) -> int:
-    """Report what an agent can find among the skills of FOLDER, or of the project around you, and of your user.
+    """Report what an agent can find among the skills of FOLDER (by default this project) and of your home folder.
 
-    For each client: how many characters its listing of skills carries, and which skills it cuts. Then what keeps a
-    skill from being chosen, and what to do: descriptions that do not say when to use it, skills that compete, broken
-    references, hidden text, and skills that nothing accounts for. It needs no key and no network.
+    For each client, it shows the size of its listing of skills, and which skills it cuts. Then it lists what keeps a
+    skill from being chosen, and what to do: descriptions that do not say when to use a skill, skills that compete,
+    broken references, hidden text, and skills of unknown origin. It needs no key and no network.
 
     Exit status: 0 reported, 1 a finding with --strict, 2 error.
     """

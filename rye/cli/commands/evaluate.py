@@ -22,12 +22,12 @@ from rye.surface.requests import arguments_of
     "--min",
     type=click.FloatRange(0, 1),
     metavar="X",
-    help="Exit with status 1 if hit@1 is below this share, 0 to 1, or a question cannot be measured",
+    help="Exit with 1 if hit@1 is below this share, 0 to 1, or a question cannot be measured",
 )
 @places()
 @text_or_json
 def evaluate(questions: Path, *, lowest: float | None, **options: Any) -> int:
-    """Measure how often the first hit of a question is the item that is expected, and explain each failure.
+    """Measure how often the first hit of a question is the expected item, and explain each failure.
 
     QUESTIONS is an evals.json, a trigger_eval.json, or a CSV file with two columns, question and item; or a folder,
     which is searched for evals.json, trigger_eval.json and evals.csv. Other options are those of `rye search`.

@@ -34,18 +34,18 @@ _SECONDS = 5
 """How long the client waits."""
 
 _threshold = parameters_of(SearchOptions)["threshold"]._replace(
-    default=0.4, shown="", help="The least similarity of an item to the prompt", only=None
+    default=0.4, shown="", help="Least similarity of an item to the prompt", only=None
 )
 
 
 @command("hook")
 @argument("client", type=click.Choice(("claude",)))
-@flag("--print-config", help="Print what goes into the client's settings, and end")
+@flag("--print-config", help="Print the settings for the client, and exit")
 @engine_option(_threshold)
 def hook(client: str, *, print_config: bool, threshold: float) -> int:  # noqa: ARG001 - there is one client so far
-    """Name up to three trusted items that fit a prompt: the event is read from standard input, the answer is JSON.
+    """Suggest up to three trusted items for a prompt. The event comes from standard input; the answer is JSON.
 
-    Whatever goes wrong, the prompt is not held up: nothing is printed. RYE_DEBUG=1 says why on standard error.
+    If anything fails, it prints nothing, so the prompt goes on. RYE_DEBUG=1 prints the cause to standard error.
 
     Exit status: 0.
     """

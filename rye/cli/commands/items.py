@@ -49,13 +49,13 @@ _SORTS = {"id": "score", "name": "name", "date": "date"}
 @command("show")
 @item
 @engine_option(space_of("Where to look; `all`: the space that wins", *SPACES))
-@flag("--raw", help="Only the content, as it stands in the file")
+@flag("--raw", help="Print the bytes of the file and nothing else")
 @places("project", "bundles", "trust", "audience", "clients", "index")
 @text_or_json
 def show_item(item: str, **options: Any) -> int:
     """Show ITEM: a type:id, or an id alone if only one type has it.
 
-    On a terminal Markdown is rendered, and what does not fit is shown by the program that PAGER names, else by less.
+    On a terminal, rye renders Markdown, and shows long items in $PAGER, by default less.
 
     Exit status: 0 shown, 1 there is no such item, 2 error.
     """
@@ -78,9 +78,9 @@ def show_item(item: str, **options: Any) -> int:
 @command("help")
 @words("topic", completes="topic")
 def help_command(topic: tuple[str, ...]) -> int:
-    """Show the page TOPIC of rye's documentation, or the help of a command; without TOPIC, what each page is about.
+    """Show the page TOPIC of the manual, or the help of a command. Without TOPIC, list the pages.
 
-    The pages are the knowledge items that come with rye: `rye show knowledge:rye/TOPIC` also shows who signed one.
+    The pages are items of rye: `rye show knowledge:rye/TOPIC` also shows the signature of a page.
 
     Exit status: 0 shown, 1 there is no such page, 2 error.
     """
@@ -148,7 +148,7 @@ def list_command(scope: str, **options: Any) -> int:
 
     SCOPE is directive, tool or knowledge, alone or with a namespace: tool.rye.core.*; join several by commas.
 
-    Exit status: 0 there are some, 1 none, 2 error.
+    Exit status: 0 there are items, 1 there are none, 2 error.
     """
     form, paths = take_form(options), options.pop("paths")
     if form != "text":
@@ -183,7 +183,7 @@ def list_command(scope: str, **options: Any) -> int:
 def refs(item: str, **options: Any) -> int:
     """Show what ITEM refers to and what refers to it. ITEM is a type:id, or an id alone if only one type has it.
 
-    Exit status: 0 there are relations, 1 none, or no such item, 2 error.
+    Exit status: 0 there are references, 1 there are none or no such item, 2 error.
     """
     where, as_json = take_where(options), options.pop("as_json")
     found = ask_about_item(where, lambda registry: registry.refs(item, **options))

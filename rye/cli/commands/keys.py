@@ -60,23 +60,23 @@ _name = argument("name", required=False, completes="key")
 owner_option = option(
     "--owner",
     metavar="NAME",
-    help="Who the trust file says it belongs to; by default `user.name` of your git settings, else your login",
+    help="Owner in the trust file; by default `user.name` of your git settings, else your login",
 )
 _own_trust = flag(
-    "--trust/--no-trust", default=None, help="Write your own trust file for it; by default for the first key alone"
+    "--trust/--no-trust", default=None, help="Also write your trust file for it; by default for the first key only"
 )
-_replace = flag("--force", help="Replace a file that is there; a key that would be lost is shown, and asked about")
-_lose = flag("--yes", "-y", help="With `--force`: do not ask, the key that is there may be lost")
+_replace = flag("--force", help="Replace an existing file; if a key would be lost, show it and ask")
+_lose = flag("--yes", "-y", help="With `--force`: do not ask, even if a key is lost")
 
 
 @command("sign")
 @targets
 @engine_option(SIGNED_SPACE)
-@flag("every", "--all", help="Every item of the space instead of targets")
+@flag("every", "--all", help="Sign every item of the space")
 @option(
     "--key",
     metavar="NAME|FILE",
-    help="The key; by default `RYE_SIGNING_KEY`, else `private_key` of the user",
+    help="Key to sign with; by default `RYE_SIGNING_KEY`, else your `private_key`",
     completes="key",
 )
 @option(
@@ -85,42 +85,42 @@ _lose = flag("--yes", "-y", help="With `--force`: do not ask, the key that is th
     is_flag=False,
     flag_value="",
     default=None,
-    help="Sign with an SSH key, by ssh-keygen and its agent; by default `~/.ssh/id_ed25519`",
+    help="Sign with an SSH key, through ssh-keygen; by default `~/.ssh/id_ed25519`",
 )
 @option(
     "--audience",
     metavar="NAME",
     help="Sign the project's items for this audience; by default `RYE_AUDIENCE`",
-    notes="of a project's items; by default `RYE_AUDIENCE`; see `rye/trust`",
+    notes="see `rye/trust`",
 )
-@flag("--dry-run", help="Say what would be signed and change nothing")
-@flag("--check", help="Only say what this key has not validly signed; exit 1 if there is any")
-@flag("--force", help="Sign again what is validly signed")
-@flag("--allow-hidden", help="Also sign files with text that a reader does not see")
+@flag("--dry-run", help="Say what would be signed, and change nothing")
+@flag("--check", help="List what this key has not validly signed, and exit with 1 if there is anything")
+@flag("--force", help="Also sign what is validly signed")
+@flag("--allow-hidden", help="Also sign files with hidden text")
 @option(
     "root",
     "--bundle",
     type=PATH,
     metavar="DIR",
-    help="Sign what is not validly signed in this bundle, and write the trust file of the key",
+    help="Sign the items of this bundle, and write the trust file of the key into it",
 )
-@flag("--new-key", help="With `--bundle`: make a key for it, and discard the private half")
+@flag("--new-key", help="With `--bundle`: sign with a new key, and discard its private half")
 @option(
     "--owner",
     metavar="NAME",
-    help="With `--bundle`: the owner in the trust file; by default that of your key, else the folder's name",
+    help="With `--bundle`: owner in the trust file; by default the owner of your key, else the name of the folder",
 )
 @flag("as_list", "--list", help="Sign the list of all files of the space, or of the `--bundle`")
-@flag("--add", help="With `--list`: add a signature to the present list")
-@option("--expires", type=int, metavar="DAYS", help="With `--list`: for how many days it is valid; by default 90")
-@flag("--forget", help="With `--list`: forget the last list that was seen here, and sign nothing")
+@flag("--add", help="With `--list`: add your signature to the present list")
+@option("--expires", type=int, metavar="DAYS", help="With `--list`: days until it expires; by default 90")
+@flag("--forget", help="With `--list`: forget the number of the last list, and sign nothing")
 @flag("--yes", "-y", help="With `--list`: do not ask")
 @places("project", "trust")
 @text_or_json
 def sign(target: tuple[str, ...], root: Path | None, **options: Any) -> int:
     """Sign each TARGET: a type:id, where the id may contain * and ?; a scope such as tool.demo.*; or a path.
 
-    Everything is validated first: if one item is invalid, nothing is written.
+    It validates everything first. If one item is invalid, it writes nothing.
 
     With --list, rye.list in the root of the space or bundle names every file below it, and is signed. It also covers
     files that can hold no signature.
@@ -272,14 +272,14 @@ def keys() -> None:
 @flag(
     "encrypt",
     "--passphrase/--no-passphrase",
-    help="Protect it with `RYE_KEY_PASSPHRASE`, or one you are asked for; by default when that is set",
+    help="Encrypt it with `RYE_KEY_PASSPHRASE`, else ask for a passphrase; by default if the variable is set",
     default=None,
 )
 @_replace
 @_lose
 @text_or_json
 def generate(name: str | None, **options: Any) -> int:
-    """Make a key named NAME (private_key if none is given), and the trust file that makes its signatures count."""
+    """Make a key named NAME (by default private_key), and your trust file for it."""
     from rye.cli.render.keys import render_made
     from rye.keyring.key_files import DEFAULT_KEY
     from rye.trust.trust_file import last_moment
@@ -334,14 +334,14 @@ def show_key(name: str | None, *, as_json: bool) -> int:
     "--format",
     type=click.Choice(("trust", "pem", "base64")),
     default="trust",
-    help="Of the public half: `trust` (a trust file), `pem`, or `base64` (`ed25519:…`)",
+    help="Format of the public half: `trust` (a trust file), `pem`, or `base64` (`ed25519:…`)",
 )
-@option("--owner", metavar="NAME", help="Who the trust file says it belongs to")
-@flag("--private", help="The private key instead, as its file holds it; never to a terminal")
-@option("--output", "-o", type=PATH, metavar="FILE", help="Write it there instead of to standard output")
+@option("--owner", metavar="NAME", help="Owner in the trust file")
+@flag("--private", help="Export the private key; never to a terminal")
+@option("--output", "-o", type=PATH, metavar="FILE", help="File to write; by default standard output")
 @_replace
 def export(name: str | None, **options: Any) -> int:
-    """Export the public half of a key, as the trust file that others need; or the private key, to move it."""
+    """Export the public half of a key as a trust file for others, or the private key."""
     output: Path | None = options["output"]
     if options["private"]:
         refuse("form", "owner", because="with --private")
@@ -412,16 +412,16 @@ def import_key(file: Path, name: str | None, **options: Any) -> int:
 
 @keys.command("rotate")
 @_name
-@option("--reason", default="rotated", metavar="TEXT", help="Why, in a line; every verdict on the old key repeats it")
+@option("--reason", default="rotated", metavar="TEXT", help="Reason in one line; verdicts on the old key show it")
 @flag("--sign", help="Sign again what the old key validly signed in the project and in your user space")
 @flag("--yes", "-y", help="Do not ask")
 @text_or_json
 def rotate(name: str | None, **options: Any) -> int:
-    """Replace the key NAME by a new one with the same owner and limits, and revoke the old one.
+    """Replace key NAME with a new key of the same owner and limits, and revoke the old key.
 
-    Nothing that the old key ever signed counts then until it is signed again: with --sign, that is done at once, and
-    nothing is changed if it cannot be. The old private key is kept as NAME-FINGERPRINT. The new one has a passphrase if
-    the old one had, or if RYE_KEY_PASSPHRASE is set.
+    What the old key signed is no longer trusted until you sign it again. --sign does so at once, and changes nothing if
+    it cannot. The old private key is kept as NAME-FINGERPRINT. The new key has a passphrase if the old one had, or if
+    RYE_KEY_PASSPHRASE is set.
     """
     from rye.cli.render.keys import render_rotated
     from rye.keyring.key_files import DEFAULT_KEY

@@ -54,8 +54,8 @@ _NOT_ALIKE = ("facets", "fuzzy", "relax", "sort_by", "threshold")
 def search(query: tuple[str, ...], **options: Any) -> int:
     """Find items by words, phrases, fields and verdicts.
 
-    Without QUERY, everything in scope is listed. `rye help query-language` describes the query language, and
-    `rye why QUERY` shows how a query is read.
+    Without QUERY, it lists everything in scope. `rye help query-language` describes the query language, and
+    `rye why QUERY` shows how rye reads a query.
 
     Exit status: 0 something found, 1 nothing, 2 error.
     """
@@ -101,9 +101,9 @@ def answer_hits(response: SearchResponse, form: str, render: _Render) -> int:
 @places()
 @text_or_json
 def sections(query: tuple[str, ...], **options: Any) -> int:
-    """Find whole sections, by meaning and by words.
+    """Find whole sections by meaning and words.
 
-    Each section is read from its file, verified at that moment, and shown with its path and lines.
+    rye reads each section from its file, verifies it, and shows it with its path and lines.
 
     Exit status: 0 something found, 1 nothing, 2 error.
     """
@@ -125,12 +125,12 @@ def sections(query: tuple[str, ...], **options: Any) -> int:
 @places()
 @text_or_json
 def why(query: str, item: str | None, **options: Any) -> int:
-    """Explain how QUERY is read, or why ITEM (a type:id, or an id alone) is a hit of it, or is not.
+    """Explain how rye reads QUERY, or why ITEM (a type:id or an id) is a hit of it or not.
 
-    Without ITEM, the tree of the query is shown, the stages that were tried, and how many hits it has. The options that
-    decide which items are hits are those of `rye search`.
+    Without ITEM, it shows the tree of the query, the stages that were tried, and the number of hits. The options are
+    those of `rye search` that decide which items are hits.
 
-    Exit status: 0 it is a hit, or there are hits, 1 it is not, there are none, or there is no such item, 2 error.
+    Exit status: 0 it is a hit, or there are hits; 1 it is not a hit, or there are none; 2 error.
     """
     where = take_where(options)
     arguments = arguments_of(WhyOptions, options)

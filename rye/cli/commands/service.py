@@ -58,19 +58,19 @@ def _address_options(when: str, port: int, variable: str) -> Decorator:
             type=click.IntRange(0, 65_535),
             default=port,
             metavar="N",
-            help=text("port, 0 to 65,535; 0 for a free one, which is printed"),
+            help=text("port, 0 to 65,535; 0 takes a free port and prints it"),
         ),
         option(
             "--token-file",
             type=PATH,
             metavar="FILE",
-            help=text(f"demand the token in this file; by default that in `{variable}`, if it is set"),
+            help=text(f"require the token in this file; by default the token in `{variable}`"),
         ),
         option(
             *("allowed_hosts", "--allow-host"),
             multiple=True,
             metavar="NAME",
-            help=text("a further name by which callers reach the server, with or without a port; repeatable"),
+            help=text("another host name that callers use, with or without a port; repeatable"),
         ),
     )
 
@@ -82,7 +82,7 @@ def _address_options(when: str, port: int, variable: str) -> Decorator:
     "--owner",
     default="",
     metavar="NAME",
-    help="With `publish`: whose items they are; by default the name of the project's folder",
+    help="With `publish`: owner of the items; by default the name of the project folder",
 )
 @engine_option(
     space_of(
@@ -93,8 +93,8 @@ def _address_options(when: str, port: int, variable: str) -> Decorator:
 @option("--scope", "-s", default="*", metavar="SCOPE", help="With `publish`: types and namespaces, as for `rye search`")
 @engine_option(SHARDS)
 @engine_option(REPLICAS)
-@flag("--dry-run", help="With `publish`: list what would be added, changed and removed, and send nothing")
-@flag("--repair", help="With `publish`: compare each document with its item, and send what is missing or altered")
+@flag("--dry-run", help="With `publish`: list what would be added, changed or removed, and send nothing")
+@flag("--repair", help="With `publish`: compare each document with its item, and send what differs")
 @flag("--yes", "-y", help="With `publish`: also remove more than a tenth of the owner's items")
 @places("project", "bundles", "clients", "max_staleness")
 @text_or_json
@@ -211,13 +211,13 @@ _INDEX_ACTIONS: Mapping[str, Callable[[Where], _Outcome]] = {
     multiple=True,
     type=PATH,
     metavar="DIR",
-    help="A project that callers may name, the first being the default; repeatable. Without it, the one found "
+    help="Project that callers may name; the first is the default; repeatable. By default the one found "
     "upwards from the working directory, and over standard input any that the caller names",
 )
 @option(
     "--require",
     type=click.Choice(("trusted",)),
-    help="`trusted`: leave out every item that is not signed by a trusted key",
+    help="`trusted`: show trusted items only",
 )
 @flag("--http", help="Listen for streamable HTTP instead of using standard input and output")
 @_address_options("With `--http`: ", 8642, _TOKEN)
@@ -226,8 +226,7 @@ _INDEX_ACTIONS: Mapping[str, Callable[[Where], _Outcome]] = {
     "--print-config",
     type=click.Choice(("claude", "cursor", "vscode", "codex")),
     metavar="CLIENT",
-    help="Print the configuration of a client for a server with these options, and end: `claude`, `cursor`, `vscode` "
-    "or `codex`",
+    help="Print the configuration of a client with these options, and exit: `claude`, `cursor`, `vscode` or `codex`",
 )
 @places("bundles", "trust", "audience", "clients", "index")
 def mcp(client: str | None, **options: Any) -> int:
@@ -263,7 +262,7 @@ def mcp(client: str | None, **options: Any) -> int:
 @flag("is_opened", "--open", help="Open the page in the browser")
 @places("project", "bundles", "trust", "audience", "clients", "index")
 def serve(**options: Any) -> int:
-    """Serve pages to look at: search, items with verdict and relations, each also as JSON. They change nothing.
+    """Serve web pages: search, and items with verdicts and references; each page also as JSON. They change nothing.
 
     Exit status: 0 interrupted, 2 error.
     """

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from rye.keyring.private import Keyring
 
 _keys = words("key", required=True, completes="trusted")
-_yes = flag("--yes", "-y", help="Do not ask: the fingerprint has been compared")
+_yes = flag("--yes", "-y", help="Do not ask; you have compared the fingerprint")
 
 
 @click.group("trust")
 def trust() -> None:
     """Decide whose signatures count.
 
-    A KEY is a trust file, a public key or root certificate as PEM file, a public key of SSH, ed25519:BASE64, or the
-    fingerprint of a key that has a trust file. To add, it may also be a file of allowed signers of SSH.
+    A KEY is a trust file, a PEM file with a public key or root certificate, an SSH public key, ed25519:BASE64, or the
+    fingerprint of a key that has a trust file. `add` also takes an allowed_signers file of SSH.
 
     Exit status: 0 done, 1 no key counts, 2 error.
     """
@@ -36,7 +36,7 @@ def trust() -> None:
 @places("project", "bundles", "trust")
 @text_or_json
 def list_keys(**options: Any) -> int:
-    """List every trust file of every space, and why it counts or does not."""
+    """List every trust file of every space, and why it counts or not."""
     from rye.cli.render.keys import render_trust
 
     report = _keyring(options).trust.list()
@@ -46,17 +46,17 @@ def list_keys(**options: Any) -> int:
 
 @trust.command("add")
 @_keys
-@option("--owner", metavar="NAME", help="Who it belongs to; by default as its file says")
+@option("--owner", metavar="NAME", help="Owner of the key; by default the owner in its file")
 @limits
 @engine_option(TRUST_SPACE)
-@flag("--force", help="Replace the trust file that names the key already")
+@flag("--force", help="Replace an existing trust file of the key")
 @_yes
 @places("project")
 @text_or_json
 def add(key: tuple[str, ...], **options: Any) -> int:
-    """Trust each KEY, after showing its fingerprint and what it will count for, and asking.
+    """Trust each KEY. Shows its fingerprint and what it will count for, and asks.
 
-    First compare its fingerprint over another channel than the one by which you received it.
+    Compare the fingerprint first, over another channel than the one that brought the key.
     """
     from rye.trust.trust_file import last_moment
 
@@ -82,10 +82,9 @@ def add(key: tuple[str, ...], **options: Any) -> int:
 )
 @text_or_json
 def bundle(bundle: str, **options: Any) -> int:
-    """Trust the keys that signed a BUNDLE, for this bundle alone, after showing them and asking.
+    """Trust the keys that signed BUNDLE, for this bundle alone. Shows them, and asks.
 
-    A later version that another key signed is not trusted until you run this again; only the new key is trusted for the
-    bundle then.
+    If another key signs a later version, run this again; then only the new key is trusted for the bundle.
     """
     from rye.cli.render.keys import render_signers
     from rye.keyring.bundles import find_bundle, read_signers_of, trust_bundle
@@ -107,7 +106,7 @@ def bundle(bundle: str, **options: Any) -> int:
 @trust.command("remove")
 @_keys
 @engine_option(TRUST_SPACE, "`user` or `project`")
-@flag("--force", help="Also a trust file that revokes its key, which may then count again")
+@flag("--force", help="Also remove a trust file that revokes its key; the key may then count again")
 @places("project")
 @text_or_json
 def remove(key: tuple[str, ...], **options: Any) -> int:
@@ -119,13 +118,13 @@ def remove(key: tuple[str, ...], **options: Any) -> int:
 
 @trust.command("revoke")
 @_keys
-@option("--reason", default="", metavar="TEXT", help="Why, in a line; every verdict repeats it")
-@option("--date", default="", metavar="DATE", help="When it became unsafe; by default today. It limits nothing")
+@option("--reason", default="", metavar="TEXT", help="Reason in one line; verdicts on the key show it")
+@option("--date", default="", metavar="DATE", help="Date when the key became unsafe; a note; by default today")
 @engine_option(TRUST_SPACE)
 @places("project")
 @text_or_json
 def revoke(key: tuple[str, ...], **options: Any) -> int:
-    """Revoke each KEY: nothing that it ever signed counts any more, wherever its trust file is."""
+    """Revoke each KEY: nothing that it ever signed is trusted any more, wherever its trust file is."""
     files = _keyring(options).trust
     how = {name: options[name] for name in ("reason", "date", "space")}
     return _change(key, lambda each: files.revoke(each, **how), options)
@@ -134,15 +133,15 @@ def revoke(key: tuple[str, ...], **options: Any) -> int:
 @trust.command("endorse")
 @words("file", required=True)
 @option("signer", "--key", "-k", metavar="NAME|FILE", help="Your key; by default that of `rye sign`", completes="key")
-@flag("--dry-run", help="Say whose key it is and change nothing")
+@flag("--dry-run", help="Show the key, and change nothing")
 @_yes
 @places("project")
 @text_or_json
 def endorse(file: tuple[str, ...], **options: Any) -> int:
-    """Sign each trust FILE of the project, or the one with that fingerprint, with your own key.
+    """Sign each trust FILE of the project (a path or a fingerprint) with your key.
 
-    Its key then counts in every project that has this file, within the limits that the file states, for everybody who
-    trusts your key without limits. `rye trust revoke` ends that everywhere.
+    The key then counts, within the limits of the file, in every project that has it, for everybody who trusts your key
+    without limits. `rye trust revoke` ends that everywhere.
     """
     keyring = _keyring(options)
     if options["dry_run"]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     "--require",
     type=click.Choice(("trusted", "signed")),
     metavar="LEVEL",
-    help="`trusted`: signed by a trusted key; `signed`: also by a key that is unknown or does not count. By default "
+    help="`trusted`: signed by a trusted key; `signed`: also by a key that does not count. By default "
     "`trusted`, or what `--policy` says",
 )
 @option(
@@ -44,24 +44,24 @@ if TYPE_CHECKING:
     "--policy",
     type=PATH,
     metavar="FILE",
-    help="Demand what this YAML file says",
-    notes="see `rye/ci`; `--require` and `--signer` come on top",
+    help="Apply this policy, a YAML file",
+    notes="see `rye/ci`; `--require` and `--signer` apply as well",
 )
-@flag("--accept", help="Write the present findings into the `--policy` FILE, as accepted ones; it is made if needed")
-@flag("--require-list", help="A project, user space or named bundle without a signed list is a finding")
+@flag("--accept", help="Write the present findings into the `--policy` file as accepted; the file may be new")
+@flag("--require-list", help="Report a project, user space or named bundle without a signed list")
 @option(
     "form",
     "--format",
     type=click.Choice(("text", "json", "jsonl", "sarif", "junit")),
     default="text",
-    help="Form of the answer",
+    help="Output format",
 )
-@flag("--strict", help="A file below a space that no signature and no list covers is a finding")
+@flag("--strict", help="Report every file that no signature and no list covers")
 @option(
     "--exclude",
     multiple=True,
     metavar="FOLDER",
-    help="Without TARGET: look for no projects in this folder below the project; repeatable",
+    help="Without TARGET: skip projects in this folder; repeatable",
 )
 @flag("--verbose", "-v", help="Also list the items that passed")
 @places("project", "bundles", "trust", "audience", "clients")
@@ -69,13 +69,12 @@ if TYPE_CHECKING:
 def verify(target: tuple[str, ...], **options: Any) -> int:
     """Verify the signature of each TARGET, or of every item if none is named.
 
-    A TARGET is a type:id, where the id may contain * and ?; a scope such as tool.demo.*; or a path, also of a bundle
-    or project outside the spaces. A folder with a .ai is a project: its keys count once you have endorsed them, or
-    named them with --trust. Projects below a folder are verified with it, and so are those below the project itself.
-    A space is compared with its signed list, if it has one, when all of it is verified: without TARGET, with *, or
-    with the folder of the project or bundle, or a folder around it.
+    A TARGET is a type:id, where the id may contain * and ?; a scope such as tool.demo.*; or a path, also of a bundle or
+    project elsewhere. A folder with a .ai is a project; its keys count once you endorse them or name them with --trust.
+    Projects below a folder, and below this project, are verified with it. If all of a space is verified, it is compared
+    with its signed list: without TARGET, with *, or with the folder of the project or bundle.
 
-    rye's own items are verified, too, and counted on a line of their own.
+    rye's own items are verified too, and counted separately.
 
     Exit status: 0 all passed, 1 some failed, 2 some could not be checked, or there was nothing of your own to check.
     """
