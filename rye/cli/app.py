@@ -1,4 +1,4 @@
-"""The root command, and exit codes, errors, closed pipes and interrupts of every command."""
+"""The root command: exit codes, errors, closed pipes and interrupts."""
 
 from __future__ import annotations
 
@@ -75,10 +75,12 @@ root.params.append(colour_option(hidden=False))
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run one command line and return its exit status; nothing but a traceback under RYE_DEBUG is ever raised.
+    """Run one command line and return its exit status.
+
+    Raises nothing, except the original traceback if ``RYE_DEBUG`` is set.
 
     Args:
-        args: The words after ``rye``; None for those of the process.
+        args: The words after ``rye``; None for the arguments of the process.
     """
     words = list(sys.argv[1:] if args is None else args)
     prepare_streams()
@@ -105,7 +107,7 @@ def _until_signalled(work: Callable[[], int]) -> int:
             raise _Terminated
 
     def keep_lost(ignored: sys.UnraisableHookArgs) -> None:
-        """Remember the exception of a signal that arrived inside a finalizer, which Python drops."""
+        """Keep the exception of a signal that arrived inside a finalizer, because Python drops it."""
         if isinstance(ignored.exc_value, _Terminated | KeyboardInterrupt):
             lost.append(ignored.exc_value)
         else:
@@ -222,7 +224,7 @@ def _unexpected(error: Exception) -> RyeError:
 
 
 def _report(error: RyeError, words: Sequence[str]) -> int:
-    """Write an error in the form that the words ask for; a private key that it quotes is blanked out."""
+    """Write an error as text or JSON; blank out a private key that it quotes."""
     from rye.trust.keys import hide_keys
 
     details = {name: _without_keys(value) for name, value in error.details.items()}
@@ -247,7 +249,6 @@ def _without_keys(value: Any) -> Any:
 
 
 def _json_form(options: Sequence[str]) -> str:
-    """Return ``json`` or ``jsonl`` where the options ask for an answer in that form."""
     for form in ("json", "jsonl"):
         if f"--{form}" in options or f"--format={form}" in options or ("--format", form) in pairwise(options):
             return form

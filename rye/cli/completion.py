@@ -1,7 +1,7 @@
-"""Completion in bash, zsh and fish: the script of each shell, and what it offers for a word.
+"""Completion in bash, zsh and fish: the script of each shell, and the candidates for a word.
 
-A shell asks by running ``rye`` with the line up to the cursor in variables. Nothing is written, no index is opened, and
-an error offers nothing.
+A shell asks by running ``rye`` with the line up to the cursor in environment variables. Completion writes nothing and
+opens no index; after an error it offers nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _Spaces: TypeAlias = "Callable[[], Layout]"
 
 _PLAIN = re.compile(r"[A-Za-z0-9_][\w./@+:=-]*")
-"""What no shell expands or runs. Other people name their files as they like, and bash inserts a completion as it is."""
+"""Characters that no shell expands or runs. Items may have any name, and bash inserts a completion unquoted."""
 
 _BASH = """\
 _rye_completion() {
@@ -49,7 +49,7 @@ complete -o nosort -F _rye_completion rye 2>/dev/null || complete -F _rye_comple
 
 
 class _Bash(ShellComplete):
-    """Bash, which takes what stands behind ``:`` or ``=`` for a word of its own; ``type:id`` is one word."""
+    """Bash, which splits words at ``:`` and ``=``, while ``type:id`` is one word."""
 
     name, source_template = "bash", _BASH
 
@@ -58,12 +58,12 @@ class _Bash(ShellComplete):
         return self.source_template
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the words before the one at the cursor, and that."""
+        """Return the words before the cursor, and the word at the cursor."""
         *args, begun = split_arg_string(os.environ["COMP_WORDS"] + "\0")
         return args[1:], begun.removesuffix("\0")
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[Any]]:
-        """Return what may stand there, without what stands there already; behind ``--option=`` with that."""
+        """Return the completions without the part that bash has already split off."""
         found = super().get_completions(args, incomplete)
         option = re.match(r"--[a-z-]+=", incomplete)
         breaks = set(os.environ.get("COMP_BREAKS", "")) & {":", "="}
@@ -88,16 +88,16 @@ def script(root: click.Command, shell: str) -> str:
 
 
 def answer_shell(root: click.Command, instruction: str) -> int:
-    """Print what a shell asks for, and return the exit status. Nothing else is printed, whatever happens."""
+    """Print the completions that a shell asks for and nothing else, even after an error; return the exit status."""
     with Path(os.devnull).open("w") as nowhere, redirect_stderr(nowhere), suppress(Exception):
         return shell_complete(root, {}, "rye", "_RYE_COMPLETE", instruction)
     return 1
 
 
 def candidates(kind: str, layout: _Spaces, begun: str) -> list[CompletionItem[str]]:
-    """Return what may stand for a parameter of a kind of :data:`_KINDS`, in the spaces that the line names.
+    """Return the completions of a parameter in the spaces that the line names.
 
-    A target may be a file as well, which the shell completes itself.
+    The shell itself completes file names.
     """
     found = sorted({word for word in _KINDS[kind](layout, begun) if word.startswith(begun) and _PLAIN.fullmatch(word)})
     files = [CompletionItem(begun, type="file")] if kind == "target" else []
@@ -105,7 +105,7 @@ def candidates(kind: str, layout: _Spaces, begun: str) -> list[CompletionItem[st
 
 
 def _items(layout: _Spaces, begun: str) -> Iterator[str]:
-    """Yield the names of all items, by type and id; the ids alone where the word has no type yet."""
+    """Yield ``type:id`` of every item; only the ids if the word has no type yet."""
     from rye.spaces.walk import list_items
 
     for root in layout().roots:
@@ -152,4 +152,4 @@ _KINDS: Mapping[str, Callable[[_Spaces, str], Iterable[str]]] = {
     "field": _ending(_fields, "="),
     "topic": _topics,
 }
-"""What completes a parameter, by the word that its declaration has for it."""
+"""Kind of a parameter, as its declaration names it, to the function that completes it."""

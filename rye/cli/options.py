@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 HELP_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-"""What click is told about the help of rye and of each of its commands."""
+"""Settings of click for the help of rye and its commands."""
 
 
 class Refusal(click.UsageError):
@@ -39,7 +39,7 @@ class Refusal(click.UsageError):
 
 
 class NothingFound(Exception):
-    """The item that was asked for does not exist: exit status 1."""
+    """The named item does not exist: exit status 1."""
 
     def __init__(self, error: NotFoundError) -> None:
         super().__init__(str(error))
@@ -47,13 +47,13 @@ class NothingFound(Exception):
 
 
 def ask(where: Where, question: Callable[[Registry], Answer], *, doing: str = "indexing") -> Answer:
-    """Open the registry, put one question to it under a progress bar that says ``doing``, and return the answer."""
+    """Open the registry, ask it one question under a progress bar, and return the answer."""
     with progress_bar(doing) as progress:
         return question(where.open(progress))
 
 
 def ask_about_item(where: Where, question: Callable[[Registry], Answer]) -> Answer:
-    """Put a question about one item, as :func:`ask` does.
+    """Ask about one item, as :func:`ask` does.
 
     Raises:
         NothingFound: There is no such item.
@@ -66,7 +66,7 @@ def ask_about_item(where: Where, question: Callable[[Registry], Answer]) -> Answ
 
 @contextmanager
 def progress_bar(doing: str) -> Iterator[IndexProgress]:
-    """Show a progress bar that says ``doing``, and keep the log quiet."""
+    """Show a progress bar with the text ``doing``, and keep log records off standard error."""
     _keep_log_quiet()
     with IndexProgress(doing=doing) as progress:
         yield progress
@@ -78,7 +78,7 @@ def _choose_colour(_ctx: click.Context, _param: click.Parameter, value: str | No
 
 
 def colour_option(*, hidden: bool) -> click.Option:
-    """Return ``--color``, which stands in the help of rye alone and may be given to each of its commands."""
+    """Return ``--color``, which every command takes but only the help of rye lists."""
     choice = click.Choice(["auto", "always", "never"])
     text = "Colour on a terminal (auto, the default), always or never; accepted by every command."
     how: dict[str, Any] = {"callback": _choose_colour, "expose_value": False, "is_eager": True, "hidden": hidden}
@@ -105,20 +105,19 @@ def as_command(command: Callable[..., Answer]) -> Callable[..., Answer]:
 
 
 def _param(name: str) -> Option | None:
-    """Return the option of the running command with this name."""
     params = click.get_current_context().command.params
     return next((param for param in params if param.name == name and isinstance(param, Option)), None)
 
 
 def _options_of(path: tuple[str, ...]) -> list[str]:
-    """Return the options that stand for a parameter, or for a part of it."""
+    """Return the options for a parameter, or for a part of it."""
     name, *keys = path
     option = _param(name)
     return [" ".join([_written(name), *(repr(key) for key in keys if option is None or option.part != key)])]
 
 
 def _keep_log_quiet() -> None:
-    """Keep log records off standard error; an answer has its warnings."""
+    """Keep log records off standard error; the answer has its own warnings."""
     import logging
 
     logger = logging.getLogger("rye")
@@ -127,7 +126,7 @@ def _keep_log_quiet() -> None:
 
 
 def given(name: str) -> bool:
-    """Return whether the command line has that option or argument of the running command."""
+    """Return whether the command line has this option or argument."""
     context = click.get_current_context()
     source = context.get_parameter_source(name)
     return context.params.get(name) != () and source in {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT}
@@ -141,7 +140,7 @@ def _written(name: str) -> str:
 
 
 def only_one(*names: str) -> None:
-    """Refuse the command line when more than one of these flags is on it."""
+    """Refuse the command line if it has more than one of these flags."""
     used = [_written(name) for name in names if given(name)]
     if len(used) > 1:
         every = ", ".join(_written(name) for name in names)
@@ -149,28 +148,28 @@ def only_one(*names: str) -> None:
 
 
 def own_name() -> str:
-    """Return the word that calls this command here: ``rye``, or ``rye-search`` where another program has that name."""
+    """Return the word that calls this command here: ``rye``, or ``rye-search`` if another program is called ``rye``."""
     if found := own_program():
         return Path(found).stem
     return "rye-search" if find_program("rye") else "rye"
 
 
 def take_form(options: dict[str, Any]) -> str:
-    """Take ``--format`` and ``--json`` out of the options of a command, and return the form of its answer."""
+    """Remove ``--format`` and ``--json`` from the options of a command, and return the output format."""
     only_one("as_json", "form")
     form = options.pop("form", "text")
     return "json" if options.pop("as_json") else str(form)
 
 
 def refuse(*names: str, because: str) -> None:
-    """Refuse the command line when one of these is on it, where it would have no effect."""
+    """Refuse the command line if it has one of these options, because the option would have no effect."""
     used = [_written(name) for name in names if given(name)]
     if used:
         raise Refusal(f"{' and '.join(used)} {'has' if len(used) == 1 else 'have'} no effect {because}")
 
 
 def sections_of(command: click.Command, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
-    """Return the options of the command alone, then those that other commands have as well, with help, by heading."""
+    """Return the options of a command with their help by heading: its own first, then the shared ones."""
     sections: dict[str, list[tuple[str, str]]] = {"Options": [], "Answer": []}
     for each in command.get_params(ctx):
         if not isinstance(each, click.Argument) and (record := each.get_help_record(ctx)):
@@ -191,14 +190,14 @@ class Command(click.Command):
 
 
 command = partial(click.command, cls=Command)
-"""Makes a command of a function."""
+"""Makes a function a command."""
 
 
 class SearchCommand(Command):
-    """Reads a search line as people write it; all else is click's."""
+    """Reads a search line as people write it; click does the rest."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Give ``--fuzzy`` its value and refuse what looks like an exclusion, then parse as ever."""
+        """Give ``--fuzzy`` its value, refuse what looks like an exclusion, then parse."""
         line = list(args)
         try:
             return super().parse_args(ctx, self._tidied(ctx, args))
@@ -207,13 +206,13 @@ class SearchCommand(Command):
             raise Refusal(error.format_message(), ctx, hint=hint) from error
 
     def _names(self, ctx: click.Context) -> tuple[set[str], set[str]]:
-        """Return the options without a value, and those with one but ``--fuzzy``, which may have one."""
+        """Return the options without a value, and those with one; ``--fuzzy``, whose value is optional, is in neither."""
         options = [param for param in self.params if isinstance(param, click.Option)]
         flags = {name for option in options if option.is_flag for name in option.opts} | set(ctx.help_option_names)
         return flags, {name for option in options if not option.is_flag for name in option.opts} - {"--fuzzy"}
 
     def _behind_dashes(self, ctx: click.Context, args: Sequence[str]) -> str:
-        """Return the whole line with what is no option behind ``--``, and the name of each argument that it lacks."""
+        """Return the line with all words that are not options behind ``--``, and the names of missing arguments."""
         flags, taking = self._names(ctx)
         options, words, rest = list[str](), list[str](), list(args)
         while rest:

@@ -1,6 +1,6 @@
-"""Decorators for what a command takes: click's own, with sections in the help and notes for the documentation.
+"""Decorators for the parameters of commands: those of click, with headings in the help and notes for the manual.
 
-An option of the engine, such as ``--limit``, is made of its :class:`rye.options.model.Parameter`.
+An engine option, such as ``--limit``, comes from its :class:`rye.options.model.Parameter`.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _HEADINGS: Final = dict.fromkeys(
 ) | dict.fromkeys(
     ["limit", "offset", "sort_by", "sort", "explain", "facets", "paths", "as_json", "form"], "Answer"
 )  # fmt: skip
-"""Under which heading of the help an option stands that is not one of the command alone."""
+"""Parameter to the heading of the help for options that several commands share."""
 
 _NOT_OPTIONS: Final = frozenset({"fields", "hybrid", "lenient", "level", "prefix", "proximity", "source_boosts"})
-"""Options of a search that only Python and MCP have."""
+"""Search parameters that only Python and MCP have."""
 
 
 class _Path(click.Path):
-    """A path; an empty one, as of a variable that is not set, is not the working directory."""
+    """A path; an empty text, as from an unset variable, is not the working directory."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return a :class:`Path`."""
@@ -47,15 +47,15 @@ FILE_OR_DASH: Final = _Path(path_type=Path, allow_dash=True)
 
 
 class Option(click.Option):
-    """An option, and what the documentation says of it.
+    """An option with its text for the manual.
 
     Attributes:
-        text: The help with code in backticks and the bounds of a number, without its full stop.
-        notes: What only the documentation adds to it.
+        text: The help with code in backticks and the bounds of a number, without the full stop.
+        notes: Text that only the manual has.
         values: The valid values.
-        default_words: The default in words, where the documentation does not show the value.
+        default_words: The default in words, if the manual does not show the value.
         heading: The heading of the help.
-        part: The key that it sets of a parameter that is a mapping.
+        part: The key that the option sets, if the parameter is a mapping.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ flag = partial(option, is_flag=True, default=False, type=bool)
 
 
 def negated_flag(*declarations: str, **how: Any) -> Decorator:
-    """Decorate a command with a flag that is True unless it is given."""
+    """Decorate a command with a flag whose parameter is True unless the flag is given."""
     return flag(*declarations, default=True, flag_value=False, **how)
 
 
@@ -119,9 +119,9 @@ def argument(
     Args:
         name: Its name.
         required: Whether it must be given.
-        completes: What a shell completes it with, such as ``item``.
-        values: Words that a shell completes it with.
-        how: What click takes.
+        completes: Kind of completion, such as ``item``.
+        values: Words that a shell offers.
+        how: Arguments for click.
     """
     if completes or values:
         how["shell_complete"] = partial(_complete, completes, values)
@@ -133,11 +133,11 @@ words = partial(argument, nargs=-1, required=False)
 
 
 def engine_option(parameter: Parameter, text: str = "") -> Decorator:
-    """Decorate a command with the option of a parameter of the engine, which checks its value.
+    """Decorate a command with the option of an engine parameter, which checks the value.
 
     Args:
         parameter: The parameter.
-        text: The help, where the command has another one.
+        text: The help, if it differs from the parameter's.
     """
     parameter = parameter._replace(help=text or parameter.help)
     flags = parameter.flags.split() or [f"--{parameter.name.replace('_', '-')}"]
@@ -163,7 +163,7 @@ def engine_option(parameter: Parameter, text: str = "") -> Decorator:
 
 
 def engine_options(takes: type) -> Decorator:
-    """Decorate a command with the options of a search that a TypedDict of the engine declares."""
+    """Decorate a command with the options that a TypedDict of the engine declares."""
     declared = parameters_of(takes).items()
     return all_of(*(engine_option(parameter) for name, parameter in declared if name not in _NOT_OPTIONS))
 
@@ -217,12 +217,12 @@ _PLACE_OPTIONS: Final[Mapping[str, Decorator]] = {
 
 
 def places(*names: str) -> Decorator:
-    """Decorate a command with options that say where items, keys and the index are; without names, with all of them."""
+    """Decorate a command with the options for spaces, keys and index that have these names; without names, with all."""
     return all_of(*(_PLACE_OPTIONS[name] for name in names or _PLACE_OPTIONS))
 
 
 def take_where(options: dict[str, Any]) -> Where:
-    """Take what says where to look out of the options of a command; one with ``--index`` may search a cluster."""
+    """Remove the options for spaces, keys and index from the options of a command, and return where to look."""
     found = {name: options.pop(name) for name in Where.__slots__ if name in options}
     return Where(**found, may_choose_index="index" in found)
 

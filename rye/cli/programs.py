@@ -1,4 +1,4 @@
-"""The user's pager, which is started without a shell."""
+"""The user's pager, started without a shell."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rye.cli.terminal import Terminal, show
 
 
 def _program(text: str) -> list[str]:
-    """Return the words of a variable that names a program, the first as its path; nothing where it is not there."""
+    """Return the words of a variable that names a program, with its absolute path; empty if there is none."""
     try:
         words = shlex.split(text)
     except ValueError:
@@ -27,9 +27,9 @@ def _program(text: str) -> list[str]:
 
 
 def show_paged(lines: Iterable[str], terminal: Terminal) -> None:
-    """Write harmless lines to standard output, through the user's pager if it is a terminal that they do not fit.
+    """Write escaped lines to standard output, through the pager if they do not fit on the terminal.
 
-    ``PAGER`` names the pager, by default ``less``, which is started with ``-R`` so that it shows colours.
+    ``PAGER`` names the pager, by default ``less``, which gets ``-R`` to show colours.
     """
     listed = list(lines)
     size = shutil.get_terminal_size()

@@ -19,12 +19,12 @@ _BAR = 30
 
 
 class IndexProgress:
-    """The ``progress`` callback of a registry: one line on standard error, cleared away at the end of the context.
+    """The ``progress`` callback of a registry: one line on standard error, removed at the end of the context.
 
     Args:
         watched: Whether standard error is a terminal; None finds out.
-        clock: Seconds that only grow.
-        doing: What the line says is going on.
+        clock: Monotonic seconds.
+        doing: Text of the line.
     """
 
     def __init__(
@@ -59,14 +59,14 @@ class IndexProgress:
         self._draw(text)
 
     def _draw(self, text: str) -> None:
-        """Write over the line drawn before; a line that wrapped could not be written over, so it is cut."""
+        """Overwrite the line. It is cut to the width, because a wrapped line cannot be overwritten."""
         text = cut(text, shutil.get_terminal_size().columns - 1)
         sys.stderr.write(f"\r{text}{' ' * (self._used - cells(text))}")
         sys.stderr.flush()
         self._used = cells(text)
 
     def clear(self) -> None:
-        """Take the line away, so that another can be written in its place."""
+        """Remove the line, so that another can be written in its place."""
         if self._used:
             self._draw("")
             sys.stderr.write("\r")
@@ -82,7 +82,6 @@ class IndexProgress:
 
 
 def _duration(seconds: float) -> str:
-    """Return seconds as ``45 s``, minutes as ``3 min``, hours as ``2 h``."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3_600:.0f} h"

@@ -1,4 +1,4 @@
-"""The terminal: the abilities of a stream, writing to it, the progress bar, and asking for a passphrase."""
+"""The terminal: the abilities of a stream, writing to it, progress, and passphrases."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ VERDICT_MARKS: Mapping[str, tuple[str, str, str]] = {
     "tampered": ("✗", "x", "red"),
     "unsigned": ("–", "-", "yellow"),
 }
-"""Verdict → its mark, the mark where the encoding has no such sign, and its colour."""
+"""Verdict to its mark, the mark for encodings without that sign, and its colour."""
 
 _OTHER_MARKS = ("!", "!", "red")
 
 
 class Terminal(NamedTuple):
-    """The abilities of a stream. Without a ``width`` lines are not wrapped: it is no terminal."""
+    """The abilities of a stream. ``width`` is None if it is not a terminal, and lines are not wrapped."""
 
     colour: bool = False
     unicode: bool = True
@@ -47,7 +47,7 @@ class Terminal(NamedTuple):
 
     @classmethod
     def of(cls, stream: TextIO | None) -> Terminal:
-        """Return what ``stream`` can show."""
+        """Return the abilities of ``stream``."""
         if stream is None:
             return PLAIN
         is_terminal = _is_terminal(stream)
@@ -56,7 +56,7 @@ class Terminal(NamedTuple):
         return cls(colour=colour, unicode=_shows_marks(stream), width=width, links=colour and is_terminal)
 
     def style(self, text: str, colour: str | None = None, *, bold: bool = False) -> str:
-        """Return ``text``, which must be harmless already, in a colour or bold if the stream shows them."""
+        """Return ``text``, which must be escaped already, in a colour or bold if the stream supports it."""
         return click.style(text, fg=colour, bold=bold or None) if self.colour and text and (colour or bold) else text
 
     def light(self, text: str) -> str:
@@ -68,7 +68,7 @@ class Terminal(NamedTuple):
         return click.style(text, dim=True) if self.colour and text else text
 
     def link(self, text: str, path: str) -> str:
-        """Return ``text``, which must be harmless already, as an OSC 8 link to a file if the stream shows links."""
+        """Return ``text``, which must be escaped already, as an OSC 8 link to a file if the stream supports links."""
         if not (self.links and os.path.isabs(path)):  # noqa: PTH117 - text, as the path is
             return text
         return f"\x1b]8;;{file_uri(path.replace(os.sep, '/'))}\x1b\\{text}\x1b]8;;\x1b\\"
@@ -79,16 +79,16 @@ class Terminal(NamedTuple):
         return self.style(f"{mark if self.unicode else plain}{word}", colour)
 
     def verdict(self, verdict: str, *, width: int = 0, failed: bool = False) -> str:
-        """Return mark and word of a verdict in its colour, padded to ``width``; no tick for an item that failed."""
+        """Return the mark and word of a verdict in its colour, padded to ``width``; no tick for an item that failed."""
         return self.mark("tampered" if failed and verdict == "trusted" else verdict, f" {verdict:<{width}}")
 
 
 PLAIN = Terminal()
-"""A stream that is no terminal."""
+"""A stream that is not a terminal."""
 
 
 def cells(text: str) -> int:
-    """Return how many terminal cells harmless text takes."""
+    """Return the number of terminal cells of escaped text."""
     if text.isascii():
         return len(text)
     return sum(_cell(char) for char in text)
@@ -106,7 +106,7 @@ def pad(text: str, width: int) -> str:
 
 
 def cut(text: str, room: int | None) -> str:
-    """Cut harmless text to a number of terminal cells, behind a word if one ends in the last third; None: no limit."""
+    """Cut escaped text to a number of terminal cells, after a word if one ends in the last third; None: no limit."""
     if room is None or cells(text) <= room:
         return text
     if room < 1:
@@ -122,7 +122,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def bar(share: float, width: int, terminal: Terminal) -> str:
-    """Return a bar for a share from 0 to 1 of ``width`` cells; a share above 0 is at least a sliver."""
+    """Return a bar of ``width`` cells for a share from 0 to 1; a share above 0 shows at least a sliver."""
     share = min(max(share, 0.0), 1.0)
     if not terminal.unicode:
         return "#" * max(round(share * width), share > 0)
@@ -139,7 +139,7 @@ def _is_terminal(stream: TextIO) -> bool:
 
 
 COLOUR = ContextVar("COLOUR", default="auto")
-"""What ``--color`` says."""
+"""Value of ``--color``."""
 
 
 def _wants_colour(*, is_terminal: bool) -> bool:
@@ -163,7 +163,7 @@ def _shows_marks(stream: TextIO) -> bool:
 
 
 def prepare_streams() -> None:
-    """Write characters that the encoding lacks as escapes, instead of failing."""
+    """Escape characters that the encoding lacks, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -171,9 +171,9 @@ def prepare_streams() -> None:
 
 
 def say(text: str) -> bool:
-    """Write harmless text to standard output, with a line end; return whether its reader is still there.
+    """Write escaped text and a line end to standard output; return whether its reader is still there.
 
-    Once the reader has gone, text is dropped and the command goes on, as its exit status is that of its work.
+    After the reader has gone, text is dropped and the command goes on, because its exit status is that of its work.
     """
     stream = _stream()
     try:
@@ -187,7 +187,7 @@ def say(text: str) -> bool:
 
 
 def show(lines: Iterable[str], notes: Iterable[str] = ()) -> None:
-    """Write harmless lines to standard output, then notes to standard error."""
+    """Write escaped lines to standard output, then notes to standard error."""
     for line in lines:
         say(line)
     for line in notes:
@@ -195,7 +195,7 @@ def show(lines: Iterable[str], notes: Iterable[str] = ()) -> None:
 
 
 def show_while_read(lines: Iterable[str]) -> bool:
-    """Write harmless lines to standard output while somebody reads them; return whether they still do."""
+    """Write escaped lines to standard output until the reader goes; return whether it is still there."""
     return all(map(say, lines))
 
 
@@ -210,9 +210,9 @@ def answer(
 
     Args:
         result: The answer.
-        render: Makes lines of it.
-        notes: Makes lines of the messages about it; None for its warnings alone.
-        as_json: Whether a program reads it.
+        render: Turns it into lines.
+        notes: Turns its messages into lines; None for its warnings alone.
+        as_json: Whether to write JSON.
     """
     if as_json:
         say_json(result.to_dict())
@@ -238,7 +238,7 @@ _PROSE = frozenset({"warning", "not checked", "note"})
 
 
 def folded(text: str, terminal: Terminal, *, first: str = "", others: str = "") -> str:
-    """Return text broken at its spaces where the terminal ends, the lines indented like two texts."""
+    """Return text wrapped at spaces to the terminal's width, with the two indents of the first and the other lines."""
     if terminal.width is None or cells(first) + cells(text) <= terminal.width:
         return text
     from textwrap import TextWrapper
@@ -248,7 +248,7 @@ def folded(text: str, terminal: Terminal, *, first: str = "", others: str = "") 
 
 
 def note_line(label: str, text: str, terminal: Terminal, *, indent: int = 0) -> str:
-    """Return a line about an answer, its label in colour; prose is broken at words, a command to be copied is not."""
+    """Return a line about an answer with its label in colour; prose is wrapped, a command to copy is not."""
     is_error = label.startswith("error[")
     colour = "red" if is_error else _LABEL_COLOURS.get(label.partition("[")[0])
     text, before = inline(text), " " * indent
@@ -264,7 +264,7 @@ def warning_lines(warnings: Sequence[str], terminal: Terminal, *, stale: bool = 
 
 
 def file_uri(path: str) -> str:
-    """Return the URI of an absolute path with slashes, also of one that begins with a drive.
+    """Return the URI of an absolute path with slashes, also of a path that begins with a drive.
 
     >>> file_uri("/a b"), file_uri("C:/a:b")
     ('file:///a%20b', 'file:///C:/a%3Ab')
@@ -280,7 +280,7 @@ def file_uri(path: str) -> str:
 
 
 def say_raw(data: bytes) -> None:
-    """Write the bytes of a text as they are; harmless and with a line end to a terminal."""
+    """Write the bytes of a text unchanged; to a terminal, escaped and with a line end."""
     stream = _stream()
     if _is_terminal(stream):
         say(block(data.decode("utf-8-sig", "backslashreplace")))
@@ -294,7 +294,7 @@ def say_raw(data: bytes) -> None:
 
 
 def say_json(value: Any, *, lines: bool = False) -> None:
-    """Write one JSON value to standard output; on a single line where ``lines``."""
+    """Write one JSON value to standard output; on a single line with ``lines``."""
     stream = _stream()
     unicode = (stream.encoding or "").lower().replace("-", "").startswith("utf")
     say(json_text(value, indent=None if lines else 2, ascii_only=not unicode))
@@ -308,7 +308,7 @@ def json_text(value: Any, *, indent: int | None = 2, ascii_only: bool = False) -
 
 
 def note(text: str) -> None:
-    """Write harmless text to standard error, after all that standard output has so far; a failure changes nothing."""
+    """Write escaped text to standard error, after everything that standard output has so far; ignore failures."""
     with suppress(OSError):  # as the last flush says
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -327,7 +327,7 @@ def no_output(fault: OSError) -> EnvironmentFault:
 
 
 def silence(*streams: TextIO | None) -> None:
-    """Redirect streams to the null device, so that the flush when the interpreter ends cannot fail."""
+    """Redirect streams to the null device, so that the flush at exit cannot fail."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     for stream in streams:
         try:
@@ -345,10 +345,10 @@ def _stream() -> TextIO:
 
 
 def ask_passphrase(what: str, **how: Any) -> bytes:
-    """Return the passphrase of a key, asked for on the terminal; ``how`` goes to :func:`click.prompt`.
+    """Ask for the passphrase of a key on the terminal; ``how`` goes to :func:`click.prompt`.
 
     Raises:
-        SigningError: ``passphrase-needed`` when there is no terminal.
+        SigningError: ``passphrase-needed`` if there is no terminal.
     """
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
         from rye.keyring.key_files import PASSPHRASE_VARIABLE
@@ -363,10 +363,10 @@ def ask_passphrase(what: str, **how: Any) -> bytes:
 
 
 def confirm(question: str) -> bool:
-    """Return whether the user says yes, asked on standard error.
+    """Ask a question on standard error, and return whether the user says yes.
 
     Raises:
-        EOFError: There is no terminal to ask on.
+        EOFError: There is no terminal.
     """
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
         raise EOFError
@@ -375,10 +375,10 @@ def confirm(question: str) -> bool:
 
 
 def require_yes(question: str, *, hint: str) -> None:
-    """Ask a question that must be answered with yes for anything to be changed.
+    """Ask a question that needs a yes before anything changes.
 
     Raises:
-        SigningError: ``confirmation-needed`` when it is not, or there is no terminal to ask on.
+        SigningError: ``confirmation-needed`` if the answer is not yes, or if there is no terminal.
     """
     try:
         agreed = confirm(question)
@@ -390,5 +390,5 @@ def require_yes(question: str, *, hint: str) -> None:
 
 
 def ask_new_passphrase(what: str) -> bytes:
-    """Return a passphrase for a new key, typed twice."""
+    """Ask for a new passphrase, twice."""
     return ask_passphrase(what, confirmation_prompt="The same again")

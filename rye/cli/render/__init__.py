@@ -1,1 +1,1 @@
-"""Answers as lines of harmless text: pure functions from a value and a :class:`~rye.cli.terminal.Terminal`."""
+"""Answers as lines of escaped text: pure functions of a value and a :class:`~rye.cli.terminal.Terminal`."""

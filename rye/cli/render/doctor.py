@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from rye.registry.doctor import Diagnosis, DoctorReport, ListingReport
 
 _SHOWN = 4
-"""Findings of one code that are shown in full; the others are named."""
+"""Findings of one code that are shown in full; the others are only named."""
 
 _NAMED = 6
 
 
 def render_doctor(report: DoctorReport, terminal: Terminal) -> Iterator[str]:
-    """Yield the counts, a line for each client, and the findings, each with what to do."""
+    """Yield the counts, a line for each client, and the findings with their fixes."""
     verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in report.verdicts.items())
     yield f"{plural(report.skills, 'skill')}, {plural(report.items, 'item')}{f': {verdicts}' if verdicts else ''}"
     if report.listings:
@@ -60,7 +60,7 @@ def _listing_line(listing: ListingReport, terminal: Terminal) -> str:
 
 
 def _of_code(findings: list[Diagnosis], terminal: Terminal) -> Iterator[str]:
-    """Yield the findings of one code: the first in full, then how many more there are, then what to do."""
+    """Yield the findings of one code: the first in full, then how many more there are, then the fix."""
     yield ""
     code = findings[0].code
     for finding in findings[:_SHOWN]:

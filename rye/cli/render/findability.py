@@ -1,4 +1,4 @@
-"""Findability for a reader: the figures, then every question that fails and why."""
+"""Findability as text: the figures, then every question that fails and why."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FALLBACK = "keyword_fallback"
 
 
 def render_findability(found: Findability, terminal: Terminal) -> Iterator[str]:
-    """Yield the figures, then the questions that fail, those that a wrong item answers, and what was not measured."""
+    """Yield the figures, then failing questions, wrong first hits, and questions that were not measured."""
     figures = f"hit@1 {found.hit_at_1:.3f}  hit@3 {found.hit_at_3:.3f}  MRR {found.mrr:.3f}"
     yield f"{terminal.style(figures, bold=True)}  {plural(found.questions, 'question')}"
     if found.negatives:
@@ -54,7 +54,7 @@ def _section(title: str, failures: Sequence[Outcome], terminal: Terminal) -> Ite
 
 
 def _question(text: str, place: str, terminal: Terminal) -> Iterator[str]:
-    """Yield a question, and where it stands."""
+    """Yield a question and its place."""
     yield ""
     if text:
         yield folded(cut(inline(text), _QUESTION), terminal)

@@ -1,4 +1,4 @@
-"""Figures for a reader: what the spaces hold, and the state of the index."""
+"""Index figures as text: contents of the spaces, and state of the index."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def render_status(spaces: Sequence[SpaceStatus], terminal: Terminal) -> Iterator[str]:
-    """Yield a table with one line per space root, then one with a line for each model that vectors are of."""
+    """Yield a table with a line for each root, then one with a line for each embedding model."""
     rows = [
         (
             inline(space.source),
@@ -54,14 +54,14 @@ def _table(
 
 
 def render_rebuilt(report: RefreshReport) -> str:
-    """Return what a rebuild did."""
+    """Return a sentence on what a rebuild did."""
     if report.stale:
         return "not rebuilt: another process is writing the index"
     return f"indexed {plural(report.added + report.changed + report.unchanged, 'item')}"
 
 
 def render_vectors(report: VectorReport) -> str:
-    """Return how many vectors there are now."""
+    """Return a sentence on how many vectors there are now."""
     made = f"{plural(report.vectors, 'vector')} of {plural(report.items, 'item')}, made by {inline(report.model)}"
     return f"{made}; {plural(report.missing, 'item')} without" if report.missing else made
 
@@ -71,7 +71,7 @@ _LISTED = 200
 
 
 def render_published(report: PublishReport) -> list[str]:
-    """Return a sentence on what was published, and for a dry run a line on each item that would change."""
+    """Return a sentence on what was published; for a dry run, a line for each item that would change."""
     lines = [
         f"{_SIGNS[each.action]} {inline(f'{each.type}:{each.id}')}  {inline(each.path)}"
         for each in report.changes[:_LISTED]

@@ -1,4 +1,4 @@
-"""Items for a reader: one with its content, a list, and the relations around one."""
+"""Items as text: one with its content, a list, and the references around an item."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _LISTED_BEFORE = {
     *("author", "category", "created", "created_at", "description", "id", "name"),
     *("tags", "title", "type", "updated", "updated_at", "version"),
 }
-"""Metadata that :func:`render_item` lists by itself."""
+"""Metadata that :func:`render_item` shows on lines of its own."""
 
 _REMARKABLE = {"shadows", "shadowed by", "warning", "state", "see instead"}
 
 
 def render_item(loaded: LoadedItem, terminal: Terminal) -> Iterator[str]:
-    """Yield the heading with the verdict, one line per known fact, a rule, and the content.
+    """Yield the heading with the verdict, a line for each known fact, a rule, and the content.
 
-    In colour Markdown is rendered, but nothing is hidden: a comment is part of what an agent reads.
+    In colour, Markdown is rendered, but nothing is hidden: an agent reads comments too.
     """
     yield _heading(loaded.ref, loaded.signature, terminal)
     yield from _fact_lines(_facts(loaded), terminal)
@@ -47,7 +47,7 @@ def render_item(loaded: LoadedItem, terminal: Terminal) -> Iterator[str]:
 
 
 def render_page(loaded: LoadedItem, terminal: Terminal) -> Iterator[str]:
-    """Yield the text of a page of documentation, below its verdict unless that is trusted."""
+    """Yield the text of a page of the manual; first its verdict, unless it is trusted."""
     if loaded.signature.verdict != "trusted":
         yield _heading(loaded.ref, loaded.signature, terminal)
         yield from _fact_lines([("verdict", loaded.signature.reason)], terminal)
@@ -72,7 +72,7 @@ _SPAN = re.compile(
 
 
 def _markdown(lines: list[str], terminal: Terminal) -> Iterator[str]:
-    """Yield harmless lines of Markdown in colour. Only marks go: addresses, comments and metadata stay to be read."""
+    """Yield escaped lines of Markdown in colour. Only marks go; addresses, comments and metadata stay."""
     first = int(lines[0].startswith("<!--"))  # a signature line
     metadata = lines.index("---", first + 1) if "---" in lines[first : first + 1] and "---" in lines[first + 1 :] else 0
     fence = comment = ""
@@ -101,7 +101,7 @@ def _markdown(lines: list[str], terminal: Terminal) -> Iterator[str]:
 
 
 def _metadata(line: str, terminal: Terminal) -> Iterator[str]:
-    """Yield a line of front matter: a key in bold and its value, nothing for a mark, a signature as far as it fits."""
+    """Yield a line of front matter: the key in bold and its value, nothing for a mark, a signature cut to the width."""
     if key := _KEY.match(line):
         from textwrap import TextWrapper
 
@@ -177,7 +177,7 @@ _LEAST = 8
 
 
 def render_help(pages: SearchResponse, terminal: Terminal) -> Iterator[str]:
-    """Yield the name of each page of the documentation with what it is about."""
+    """Yield the name and subject of each page of the manual."""
     names = {hit.id: hit.id.removeprefix("rye/") for hit in pages.results}
     width = max(map(len, names.values()), default=0)
     for hit in pages.results:
@@ -194,7 +194,7 @@ def list_header(first: SearchResponse, most: int | None, terminal: Terminal) -> 
 
 
 def column_widths(page: SearchResponse) -> list[int]:
-    """Return how wide the columns of a list are for the items of a page."""
+    """Return the widths of the columns of a list for the items of a page."""
     columns = zip(*map(_columns, page.results), strict=True)
     return [min(max(map(cells, texts)), _LONGEST) for texts in columns]
 
@@ -202,7 +202,7 @@ def column_widths(page: SearchResponse) -> list[int]:
 def render_list(
     page: SearchResponse, terminal: Terminal, widths: Sequence[int], *, paths: bool = False
 ) -> Iterator[str]:
-    """Yield a line for each item, cut where the terminal ends, and below it its file with ``paths``."""
+    """Yield a line for each item, cut to the terminal; with ``paths``, its file below it."""
     marks = max((len(word) for word in VERDICT_MARKS), default=0)
     for hit in page.results:
         name, version, source, description = _columns(hit)
@@ -233,7 +233,7 @@ _ARROWS = {"out": ("→", "->"), "in": ("←", "<-")}
 
 
 def render_refs(found: Relations, terminal: Terminal) -> Iterator[str]:
-    """Yield a header, then of each item in the middle of relations the ones that go out, and the ones that come in."""
+    """Yield a header, then for each item in the middle its outgoing and incoming references."""
     items = {item.ref: item for item in found.items}
     facts = f"{found.direction}, depth {found.depth}"
     yield terminal.style(header(len(found.relations), found.total, "relations", facts), bold=True)

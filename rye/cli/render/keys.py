@@ -1,4 +1,4 @@
-"""Keys, trust files and signing, for a reader."""
+"""Keys, trust files and signing as text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def render_made(key: KeyFacts, terminal: Terminal, *, done: str, protected_by: str = "") -> Iterator[str]:
-    """Yield what was made or imported, where it is, what would protect it, and how others come to trust it."""
+    """Yield what was made or imported, where it is, how to protect it, and how others can trust it."""
     yield f"{done} key {terminal.style(inline(key.name), bold=True)}"
     yield from _facts(key, terminal)
     if key.trust_file:
@@ -35,14 +35,14 @@ def render_made(key: KeyFacts, terminal: Terminal, *, done: str, protected_by: s
 
 
 def render_rotated(rotated: Rotated, terminal: Terminal) -> Iterator[str]:
-    """Yield the new key, and what became of the old one."""
+    """Yield the new key, and what happened to the old one."""
     yield from render_made(rotated.key, terminal, done="made", protected_by="RYE_KEY_PASSPHRASE")
     yield f"revoked      {terminal.style(inline(rotated.old), 'red')}, kept in {inline(rotated.kept)}"
     yield from (f"signed       {plural(count, 'item')} of the {space} space" for space, count in rotated.signed.items())
 
 
 def render_keys(keys: Sequence[KeyFacts], terminal: Terminal) -> Iterator[str]:
-    """Yield one line per key, and one more for what keeps it from being used."""
+    """Yield a line for each key, and another for a problem that keeps it from being used."""
     width = max((cells(inline(key.name)) for key in keys), default=0)
     for key in keys:
         name = terminal.style(pad(inline(key.name), width), bold=True)
@@ -53,7 +53,7 @@ def render_keys(keys: Sequence[KeyFacts], terminal: Terminal) -> Iterator[str]:
 
 
 def render_key(key: KeyFacts, terminal: Terminal) -> Iterator[str]:
-    """Yield all that may be shown of a key, its public half last."""
+    """Yield everything public about a key, its public half last."""
     yield terminal.style(inline(key.name), bold=True)
     yield from _facts(key, terminal)
     if key.problem:
@@ -98,7 +98,7 @@ def render_list(done: ListSigned, terminal: Terminal, *, dry_run: bool) -> Itera
 
 
 def render_trust(report: TrustReport, terminal: Terminal) -> Iterator[str]:
-    """Yield two lines for each trust file: its key, its owner and whether it counts; then the reason and the path."""
+    """Yield two lines for each trust file: its key, owner and whether it counts; then the reason and the path."""
     right, wrong = ("✓", "✗") if terminal.unicode else ("+", "x")
     for key in report.keys:
         shown = terminal.style(right if key.counts else wrong, "green" if key.counts else "red")
@@ -111,7 +111,7 @@ def _source(key: TrustedKey) -> str:
 
 
 def render_change(change: TrustChange, terminal: Terminal) -> Iterator[str]:
-    """Yield what was done to which key, and the files that it concerned."""
+    """Yield what was done to which key, and the files."""
     fingerprint, before = inline(change.fingerprint), " " * 11
     whose = folded(f"{fingerprint}  {inline(change.owner) or 'no owner named'}", terminal, first=before, others=before)
     yield f"{change.action:<9}  {whose.replace(fingerprint, terminal.style(fingerprint, 'cyan'), 1)}"
@@ -128,7 +128,7 @@ def render_planned(change: TrustChange, terminal: Terminal) -> Iterator[str]:
 
 
 def render_signers(found: BundleSigners, planned: Sequence[TrustChange], terminal: Terminal) -> Iterator[str]:
-    """Yield which keys signed how many items of a bundle and will count for which, and what none of them signed."""
+    """Yield which keys signed how many items of a bundle and what they will count for, and what none of them signed."""
     reaches = {change.fingerprint: change.reach for change in planned}
     version = f" {inline(found.version)}" if found.version else ""
     yield f"bundle {terminal.style(inline(found.bundle), bold=True)}{version}  {terminal.dim(inline(found.path))}"
@@ -150,7 +150,7 @@ def render_signers(found: BundleSigners, planned: Sequence[TrustChange], termina
 
 
 def render_signed(report: SignReport, terminal: Terminal, *, dry_run: bool) -> Iterator[str]:
-    """Yield one line per item, with the reason code of how it stood before, then the count and the key."""
+    """Yield a line for each item with its reason code before signing, then the count and the key."""
     for item in report.items:
         word = "unchanged" if not item.changed else "would sign" if dry_run else "signed"
         name = terminal.style(column(f"{item.type}:{item.id}"), "cyan")

@@ -27,7 +27,7 @@ def _one(value: Any) -> str:
 
 
 def _elements(values: Iterable[Any]) -> Iterator[str]:
-    """Yield the elements of a JSON array, one a line, as they come: an answer need not be held in memory."""
+    """Yield the elements of a JSON array, one on each line, without holding the whole answer in memory."""
     before = ""
     for value in values:
         if before:
@@ -38,7 +38,7 @@ def _elements(values: Iterable[Any]) -> Iterator[str]:
 
 
 def render_json(run: Verification) -> Iterator[str]:
-    """Yield one JSON object, an item or finding on each line."""
+    """Yield one JSON object with an item or finding on each line."""
     entries = (entry for entry in run if not isinstance(entry, Unchecked))
     yield '{"items": ['
     yield from _elements(entry.to_dict() for entry in entries)
@@ -47,7 +47,7 @@ def render_json(run: Verification) -> Iterator[str]:
 
 
 def render_jsonl(run: Verification) -> Iterator[str]:
-    """Yield an object for each item, finding and unchecked file as it comes, and the counts last."""
+    """Yield an object for each item, finding and unchecked file, and the counts last."""
     for entry in run:
         kind = {VerifiedItem: "item", Finding: "finding", Unchecked: "unchecked"}[type(entry)]
         yield _one({"kind": kind} | entry.to_dict())
@@ -59,7 +59,7 @@ def _advised(finding: Finding) -> Iterator[str]:
 
 
 def render_sarif(run: Verification) -> Iterator[str]:
-    """Yield SARIF 2.1.0: a rule for each code, a result for each finding, accepted ones as suppressed."""
+    """Yield SARIF 2.1.0: a rule for each code, a result for each finding; accepted findings are suppressed."""
     from rye.verify.advice import REMEDIES
 
     codes = [code for code, reason in REASONS.items() if reason.verdict is not Verdict.TRUSTED]
@@ -79,12 +79,12 @@ def render_sarif(run: Verification) -> Iterator[str]:
 
 
 def sarif(rules: Sequence[Any], rows: Iterable[Mapping[str, Any]], warnings: Iterable[str]) -> Iterator[str]:
-    """Yield SARIF 2.1.0 of findings that are warnings.
+    """Yield SARIF 2.1.0 for findings of level warning.
 
     Args:
-        rules: The rules as SARIF has them.
-        rows: For each finding its ``code``, ``message``, ``path`` (empty for none) and 1-based ``line``.
-        warnings: What else there is to know.
+        rules: The rules in SARIF's form.
+        rows: ``code``, ``message``, ``path`` (empty for none) and 1-based ``line`` of each finding.
+        warnings: Further notifications.
     """
     yield f'{{"$schema": {_one(_SCHEMA)}, "version": "2.1.0", "runs": [{{'
     yield f'"tool": {_one({"driver": {"name": "rye", "rules": [*rules]}})},'
@@ -149,7 +149,7 @@ def _notice(entry: Unchecked) -> dict[str, Any]:
 
 
 def render_junit(run: Verification) -> Iterator[str]:
-    """Yield JUnit's XML: a test case for each item. The counts stand first, so the cases wait in a temporary file."""
+    """Yield JUnit XML with a test case for each item. Counts come first, so the cases wait in a temporary file."""
     with SpooledTemporaryFile(_MEMORY, "w+", encoding="ascii") as cases:
         skipped = 0
         for entry in run:
@@ -197,7 +197,6 @@ def _xml(text: str) -> str:
 
 
 def _legal(text: str) -> str:
-    """Escape the two characters that XML cannot hold and that harmless text may still have."""
     return text.replace("\ufffe", "\\ufffe").replace("\uffff", "\\uffff")
 
 
@@ -206,7 +205,7 @@ def _ascii(text: str) -> str:
 
 
 def uri_of(path: str) -> str:
-    """Return a path as the URI reference that SARIF wants: relative below the working directory, else absolute."""
+    """Return a path as a URI reference for SARIF: relative below the working directory, else absolute."""
     shown = shown_path(path)
     if os.path.isabs(shown):  # noqa: PTH117 - text
         return file_uri(shown.replace(os.sep, "/"))
@@ -218,7 +217,7 @@ def uri_of(path: str) -> str:
 
 
 def folder_uri() -> str:
-    """Return the URI of the working directory, with the slash at its end that a base needs."""
+    """Return the URI of the working directory with a slash at its end."""
     return f"{file_uri(os.getcwd().replace(os.sep, '/')).rstrip('/')}/"  # noqa: PTH109 - text
 
 
@@ -228,4 +227,4 @@ FORMATS: Mapping[str, Callable[[Verification], Iterator[str]]] = {
     "sarif": render_sarif,
     "junit": render_junit,
 }
-"""Every format for programs, by the word that ``--format`` takes."""
+"""Value of ``--format`` to the function for that machine-readable format."""

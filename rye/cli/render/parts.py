@@ -1,4 +1,4 @@
-"""Pieces that several answers share: text measured in terminal cells, tables, bars, labels, warnings, errors."""
+"""Shared pieces of answers: text measured in terminal cells, tables, bars, labels, warnings, errors."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def passage(text: str, spans: Spans, *, light: Callable[[str], str], width: int | None) -> list[str]:
-    """Return text as harmless lines of at most ``width`` cells with the characters in ``spans`` highlighted.
+    """Return text as escaped lines of at most ``width`` cells with the characters in ``spans`` highlighted.
 
     Args:
-        text: As it stands in the item.
-        spans: ``[start, end)`` character ranges of ``text``; what lies outside the text is ignored.
-        light: How one harmless run of characters is made to stand out.
+        text: Text of an item.
+        spans: ``[start, end)`` character ranges of ``text``; ranges outside the text are ignored.
+        light: Highlights a run of escaped characters.
         width: Cells of a line; None for one line of any length. A longer word has a line of its own.
     """
     lit = bytearray(len(text))
@@ -60,9 +60,9 @@ def _runs(word: str, lit: Iterable[int]) -> list[tuple[str, bool]]:
 def table(
     head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int = 0, width: int | None = None
 ) -> Iterator[str]:
-    """Yield a head line and one line per row; the last ``numbers`` columns are set to the right.
+    """Yield a head line and a line for each row; the last ``numbers`` columns are right-aligned.
 
-    Lines of more than ``width`` cells are cut: first the last column, to the width of its head, then always the widest.
+    Lines of more than ``width`` cells are cut: first the last column, down to the width of its head, then the widest.
     """
     lines = [head, *rows]
     widths = [max(cells(line[at]) for line in lines) for at in range(len(head))]
@@ -81,24 +81,24 @@ def table(
 
 
 def verdict_label(signature: Signature, terminal: Terminal) -> str:
-    """Return the mark, the verdict and, where the word does not say it all, the code of the reason."""
+    """Return the mark, the verdict and, if the word alone is not enough, the reason code."""
     word = str(signature.verdict)
     return terminal.verdict(word) + verdict_text(word, signature.code).removeprefix(word)
 
 
 def standing_label(item: SearchResult | SectionHit | RelatedItem, terminal: Terminal) -> str:
-    """Return whether an item is superseded, deprecated or yanked, and what takes its place; nothing for others."""
+    """Return whether an item is superseded, deprecated or yanked, and its successor; empty for other items."""
     return terminal.style(lifecycle_label(item.states, item.successor), "magenta")
 
 
 def named_audience() -> str:
-    """Return the audience that the command line names, which a command that fixes something is to name as well."""
+    """Return the ``--audience`` of the command line, which a suggested command repeats."""
     context = click.get_current_context(silent=True)
     return (context.params.get("audience") if context else "") or ""
 
 
 def shown_path(path: str) -> str:
-    """Return a path relative to the working directory if it lies below that, else as it is."""
+    """Return a path relative to the working directory if it lies below it."""
     base = f"{os.getcwd()}{os.sep}"  # noqa: PTH109 - text, as the path is
     return path.removeprefix(base)
 
@@ -125,7 +125,7 @@ def render_error(error: RyeError, terminal: Terminal) -> Iterator[str]:
 
 
 def _place(error: QueryError, terminal: Terminal) -> Iterator[str]:
-    """Draw the caret anew: an escaped or wide character before it takes more than one cell."""
+    """Draw the caret again, because an escaped or wide character before it takes more than one cell."""
     width = max(20, (terminal.width or 100) - 4)
     line, _, marks = error.caret(width).partition("\n")
     start = len(marks) - len(marks.lstrip())

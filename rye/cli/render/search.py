@@ -1,4 +1,4 @@
-"""Answers to a query, for a reader: hits, facets, explanations, sections, and how the query was read."""
+"""Answers to a query as text: hits, facets, explanations, sections, and how the query was read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _INDENT = "    "
 _BAR = 24
-"""Cells of a bar of an explanation."""
+"""Cells of a bar in an explanation."""
 
 _SHARED_WORDS = 10
 _LISTED_WORDS = 6
@@ -43,8 +43,8 @@ def render_search(
 ) -> Iterator[str]:
     """Yield the header, every hit of the page and the facets.
 
-    An explained hit shows the parts of its score; with ``shared_words`` only the words that it shares with the item it
-    is similar to. ``paths`` adds file and line.
+    An explained hit shows the parts of its score; with ``shared_words`` only the words that it shares with the item
+    that it is similar to. ``paths`` adds file and line.
     """
     hits = response.results
     yield terminal.style(header(len(hits), response.total, "results", response.stage), bold=True)
@@ -88,14 +88,14 @@ def render_notes(response: SearchResponse | SectionResponse, terminal: Terminal)
 
 
 def render_reading_notes(reading: QueryReading, terminal: Terminal) -> Iterator[str]:
-    """Yield the warnings of a search, and what may have been meant."""
+    """Yield the warnings of a search, and a suggested query."""
     yield from warning_lines(reading.warnings, terminal)
     if reading.did_you_mean:
         yield note_line("did you mean", reading.did_you_mean, terminal)
 
 
 def _facts(hit: SearchResult, view: HitView, terminal: Terminal) -> list[str]:
-    """Return the name of a hit, its score and verdict, and in the end where it is."""
+    """Return the name, score, verdict and place of a hit."""
     facts = [
         item_name(view.name, hit.path, terminal),
         f"{hit.score:.4f}",
@@ -177,7 +177,6 @@ def _clause_bar(name: str, fields: list[ClauseTrace], terminal: Terminal, indent
 
 
 def _words(words: Mapping[str, int], terminal: Terminal) -> str:
-    """Return words with how often each occurs, the first few of them."""
     times = "×" if terminal.unicode else "x"
     shown = [
         _short(word) + (f" {times}{count}" if count > 1 else "") for word, count in list(words.items())[:_LISTED_WORDS]
@@ -233,7 +232,7 @@ def _clause(clause: Clause, terminal: Terminal, indent: str) -> Iterator[str]:
 
 
 def _meaning(report: SimilarityReport, terminal: Terminal) -> str:
-    """Return the similarity of the item, and what similarity and keywords contribute to its score."""
+    """Return the similarity of the item, and the contributions of similarity and keywords to its score."""
     near = "no vector" if report.similarity is None else f"similarity {report.similarity:.4f}"
     where = f" at {inline(report.section)}" if report.section else ""
     gives = f", threshold {report.threshold:g}, contributes {report.by_meaning:.4f}"

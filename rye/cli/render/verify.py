@@ -1,4 +1,4 @@
-"""Verdicts and lists for a reader."""
+"""Verdicts and lists as text."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def render_text(
     complain: Callable[[str], None],
     keep: Callable[[Finding], None] | None = None,
 ) -> Iterator[str]:
-    """Yield a line for each cause of findings, with their number and files, and the summary.
+    """Yield a line for each cause of findings with their number and files, and the summary.
 
-    Items that passed, where ``verbose``, come as they are verified; the findings come behind the last of them.
+    With ``verbose``, items that passed come as they are verified; findings come after the last of them.
 
     Args:
-        run: What is iterated over.
-        terminal: What the lines are for.
+        run: The verification to iterate over.
+        terminal: The terminal.
         verbose: Also list the items that passed and the findings that the policy accepts.
         complain: Takes a line on what could not be checked, and the warnings.
         keep: Takes each finding.
@@ -82,7 +82,7 @@ def _finding(finding: Finding, terminal: Terminal) -> Iterator[str]:
 
 
 def _findings(findings: Sequence[Finding], terminal: Terminal) -> Iterator[str]:
-    """Yield a line for the cause that findings share, one for each of them, and what fixes them, or the first."""
+    """Yield a line for the common cause of findings, a line for each finding, and the fix of all or of the first."""
     first = findings[0]
     known = " (accepted)" if first.accepted else ""
     verdict = first.item.verdict
