@@ -206,7 +206,7 @@ class SearchCommand(Command):
             raise Refusal(error.format_message(), ctx, hint=hint) from error
 
     def _names(self, ctx: click.Context) -> tuple[set[str], set[str]]:
-        """Return the options without a value, and those with one; ``--fuzzy``, whose value is optional, is in neither."""
+        """Return the options without a value, and those with one. ``--fuzzy`` is in neither: its value is optional."""
         options = [param for param in self.params if isinstance(param, click.Option)]
         flags = {name for option in options if option.is_flag for name in option.opts} | set(ctx.help_option_names)
         return flags, {name for option in options if not option.is_flag for name in option.opts} - {"--fuzzy"}
