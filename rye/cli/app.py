@@ -45,8 +45,8 @@ class _Commands(click.Group):
             _show_version(ctx, ctx.command.params[0], True)
         import difflib
 
-        near = [f"rye {each}" for each in difflib.get_close_matches(name, COMMANDS, n=2)]
-        instead = " or ".join(near) or f"rye search {' '.join(map(quote, args))}"
+        matches = [f"rye {match}" for match in difflib.get_close_matches(name, COMMANDS, n=2)]
+        instead = " or ".join(matches) or f"rye search {' '.join(map(quote, args))}"
         hint = f"try: {instead}; rye --help lists the commands"
         raise Refusal(f"there is no command {name!r}", ctx, hint=hint)
 
@@ -100,8 +100,8 @@ def _until_signalled(work: Callable[[], int]) -> int:
     status, received, lost, is_done = 0, list[int](), list[BaseException](), False
 
     def stop(number: int, *_: object) -> None:
-        for each in mine:
-            signal.signal(each, signal.SIG_IGN)
+        for handled in mine:
+            signal.signal(handled, signal.SIG_IGN)
         received.append(number)
         if not is_done:
             raise _Terminated
@@ -244,7 +244,7 @@ def _without_keys(value: Any) -> Any:
     from rye.trust.keys import hide_keys
 
     if isinstance(value, list | tuple):
-        return [_without_keys(each) for each in value]
+        return [_without_keys(part) for part in value]
     return hide_keys(value) if isinstance(value, str) else value
 
 

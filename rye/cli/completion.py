@@ -64,13 +64,13 @@ class _Bash(ShellComplete):
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[Any]]:
         """Return the completions without the part that bash has already split off."""
-        found = super().get_completions(args, incomplete)
+        completions = super().get_completions(args, incomplete)
         option = re.match(r"--[a-z-]+=", incomplete)
         breaks = set(os.environ.get("COMP_BREAKS", "")) & {":", "="}
         skipped = max((incomplete.rfind(char) + 1 for char in breaks), default=0)
-        for each in found:
-            each.value = ((option[0] if option else "") + str(each.value))[skipped:]
-        return found
+        for completion in completions:
+            completion.value = ((option[0] if option else "") + str(completion.value))[skipped:]
+        return completions
 
     def format_completion(self, item: CompletionItem[Any]) -> str:
         """Return the line of one completion."""
@@ -99,9 +99,9 @@ def candidates(kind: str, layout: _Spaces, begun: str) -> list[CompletionItem[st
 
     The shell itself completes file names.
     """
-    found = sorted({word for word in _KINDS[kind](layout, begun) if word.startswith(begun) and _PLAIN.fullmatch(word)})
+    words = sorted({word for word in _KINDS[kind](layout, begun) if word.startswith(begun) and _PLAIN.fullmatch(word)})
     files = [CompletionItem(begun, type="file")] if kind == "target" else []
-    return [*map(CompletionItem, found), *files]
+    return [*map(CompletionItem, words), *files]
 
 
 def _items(layout: _Spaces, begun: str) -> Iterator[str]:

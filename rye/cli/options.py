@@ -97,7 +97,7 @@ def as_command(command: Callable[..., Answer]) -> Callable[..., Answer]:
             return command(*args, **options)
         except ParameterError as error:
             as_typed = error.spelled(
-                _options_of, lambda each: " ".join(filter(None, [_written(each.name), each.value]))
+                _options_of, lambda setting: " ".join(filter(None, [_written(setting.name), setting.value]))
             )
             raise as_typed from error.__cause__
 
@@ -149,8 +149,8 @@ def only_one(*names: str) -> None:
 
 def own_name() -> str:
     """Return the word that calls this command here: ``rye``, or ``rye-search`` if another program is called ``rye``."""
-    if found := own_program():
-        return Path(found).stem
+    if program := own_program():
+        return Path(program).stem
     return "rye-search" if find_program("rye") else "rye"
 
 
@@ -171,9 +171,9 @@ def refuse(*names: str, because: str) -> None:
 def sections_of(command: click.Command, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
     """Return the options of a command with their help by heading: its own first, then the shared ones."""
     sections: dict[str, list[tuple[str, str]]] = {"Options": [], "Answer": []}
-    for each in command.get_params(ctx):
-        if not isinstance(each, click.Argument) and (record := each.get_help_record(ctx)):
-            heading = each.heading if isinstance(each, Option) else "Options"
+    for param in command.get_params(ctx):
+        if not isinstance(param, click.Argument) and (record := param.get_help_record(ctx)):
+            heading = param.heading if isinstance(param, Option) else "Options"
             sections.setdefault(heading, []).append(record)
     return sections
 

@@ -223,8 +223,8 @@ def places(*names: str) -> Decorator:
 
 def take_where(options: dict[str, Any]) -> Where:
     """Remove the options for spaces, keys and index from the options of a command, and return where to look."""
-    found = {name: options.pop(name) for name in Where.__slots__ if name in options}
-    return Where(**found, may_choose_index="index" in found)
+    places = {name: options.pop(name) for name in Where.__slots__ if name in options}
+    return Where(**places, may_choose_index="index" in places)
 
 
 json_flag = flag("as_json", "--json", help="Answer as one JSON object, errors too", notes="see `rye/reference`")

@@ -22,8 +22,8 @@ def _program(text: str) -> list[str]:
         words = shlex.split(text)
     except ValueError:
         return []
-    found = find_program(words[0]) if words else None
-    return [found, *words[1:]] if found else []
+    path = find_program(words[0]) if words else None
+    return [path, *words[1:]] if path else []
 
 
 def show_paged(lines: Iterable[str], terminal: Terminal) -> None:

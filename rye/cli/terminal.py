@@ -127,8 +127,8 @@ def bar(share: float, width: int, terminal: Terminal) -> str:
     if not terminal.unicode:
         return "#" * max(round(share * width), share > 0)
     eighths = max(round(share * width * 8), int(share > 0))
-    whole, rest = divmod(eighths, 8)
-    return "█" * whole + (_EIGHTHS[rest] if rest else "")
+    full, rest = divmod(eighths, 8)
+    return "█" * full + (_EIGHTHS[rest] if rest else "")
 
 
 def _is_terminal(stream: TextIO) -> bool:
@@ -237,13 +237,13 @@ _LABEL_COLOURS = {
 _PROSE = frozenset({"warning", "not checked", "note"})
 
 
-def folded(text: str, terminal: Terminal, *, first: str = "", others: str = "") -> str:
+def folded(text: str, terminal: Terminal, *, first: str = "", following: str = "") -> str:
     """Return text wrapped at spaces to the terminal's width, with the two indents of the first and the other lines."""
     if terminal.width is None or cells(first) + cells(text) <= terminal.width:
         return text
     from textwrap import TextWrapper
 
-    how = TextWrapper(terminal.width, first, others, break_long_words=False, break_on_hyphens=False)
+    how = TextWrapper(terminal.width, first, following, break_long_words=False, break_on_hyphens=False)
     return how.fill(text).lstrip()
 
 
@@ -253,7 +253,7 @@ def note_line(label: str, text: str, terminal: Terminal, *, indent: int = 0) -> 
     colour = "red" if is_error else _LABEL_COLOURS.get(label.partition("[")[0])
     text, before = inline(text), " " * indent
     if is_error or label in _PROSE or (label == "hint" and "rye " not in text):
-        text = folded(text, terminal, first=" " * (indent + len(label) + 2), others=f"{before}  ")
+        text = folded(text, terminal, first=" " * (indent + len(label) + 2), following=f"{before}  ")
     shown = terminal.style(text, bold=label == "did you mean")
     return f"{before}{terminal.style(f'{label}:', colour, bold=colour == 'red')} {shown}" if label else before + shown
 
@@ -370,8 +370,8 @@ def confirm(question: str) -> bool:
     """
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
         raise EOFError
-    asked = folded(f"{question} [y/N]:", Terminal.of(sys.stderr))
-    return click.confirm(asked, show_default=False, prompt_suffix=" ", err=True)
+    prompt = folded(f"{question} [y/N]:", Terminal.of(sys.stderr))
+    return click.confirm(prompt, show_default=False, prompt_suffix=" ", err=True)
 
 
 def require_yes(question: str, *, hint: str) -> None:

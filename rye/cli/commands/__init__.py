@@ -157,26 +157,26 @@ help: Show a page of the documentation.
 def _load(entry: CommandHelp) -> click.Command:
     """Import a command, and give it its help and what all commands share."""
     module, _, name = _PLACES[entry.name].partition(".")
-    found: click.Command = getattr(import_module(f"rye.cli.commands.{module}"), name)
-    found.short_help, found.epilog = entry.summary, entry.epilog()
-    for each in (found, *(found.commands.values() if isinstance(found, click.Group) else ())):
-        each.short_help = each.short_help or (each.help or "").partition(".\n")[0]
-        each.context_settings = {**HELP_SETTINGS}
-        each.params.append(colour_option(hidden=True))
-        each.callback = each.callback and as_command(each.callback)
-    return found
+    command: click.Command = getattr(import_module(f"rye.cli.commands.{module}"), name)
+    command.short_help, command.epilog = entry.summary, entry.epilog()
+    for action in (command, *(command.commands.values() if isinstance(command, click.Group) else ())):
+        action.short_help = action.short_help or (action.help or "").partition(".\n")[0]
+        action.context_settings = {**HELP_SETTINGS}
+        action.params.append(colour_option(hidden=True))
+        action.callback = action.callback and as_command(action.callback)
+    return command
 
 
 def _read_help() -> Mapping[str, CommandHelp]:
-    found, name = dict[str, CommandHelp](), ""
+    entries, name = dict[str, CommandHelp](), ""
     for line in _HELP.strip().splitlines():
         if not line.startswith(" "):
             name, _, summary = line.partition(": ")
-            found[name] = CommandHelp(name, summary, ())
+            entries[name] = CommandHelp(name, summary, ())
         else:
             example, _, meaning = line.strip().partition("  # ")
-            found[name] = found[name]._replace(examples=(*found[name].examples, (example.rstrip(), meaning)))
-    return found
+            entries[name] = entries[name]._replace(examples=(*entries[name].examples, (example.rstrip(), meaning)))
+    return entries
 
 
 COMMANDS: Mapping[str, CommandHelp] = _read_help()

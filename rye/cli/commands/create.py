@@ -110,15 +110,15 @@ def _plan(plan: SetupReport, terminal: Terminal) -> Iterator[str]:
     from rye.cli.render.parts import shown_path
 
     yield f"{terminal.style('project', bold=True)}  {inline(plan.project)}"
-    found = ", ".join(f"{count} in {inline(source)}" for source, count in plan.found.items())
+    counts = ", ".join(f"{count} in {inline(source)}" for source, count in plan.found.items())
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in plan.verdicts.items())
-    about, indent = f"{found} ({verdicts})" if found else "none yet", " " * 9
-    yield f"items    {folded(about, terminal, first=indent, others=indent)}"
-    texts = [each for each in plan.files if each.ref]
+    about, indent = f"{counts} ({verdicts})" if counts else "none yet", " " * 9
+    yield f"items    {folded(about, terminal, first=indent, following=indent)}"
+    texts = [file for file in plan.files if file.ref]
     if texts:
         yield f"copy     {plural(len(texts), 'text')} into .ai:"
-        yield from _rows([shown_path(each.path) for each in texts], terminal)
-    yield from (f"{_DOES[each.action]:<8} {inline(shown_path(each.path))}" for each in plan.files if not each.ref)
+        yield from _rows([shown_path(file.path) for file in texts], terminal)
+    yield from (f"{_DOES[file.action]:<8} {inline(shown_path(file.path))}" for file in plan.files if not file.ref)
     if plan.new_key:
         yield "make     a key of your own, and the trust file by which it counts for you"
     if plan.signs:
@@ -134,7 +134,7 @@ def _rows(names: Sequence[str], terminal: Terminal) -> Iterator[str]:
     """Yield every name, for what is signed must be seen: each on a line, or many in running lines."""
     indent = " " * 11
     if len(names) > _ON_LINES:
-        yield indent + folded(", ".join(map(inline, names)), terminal, first=indent, others=indent)
+        yield indent + folded(", ".join(map(inline, names)), terminal, first=indent, following=indent)
     else:
         yield from (f"{indent}{inline(name)}" for name in names)
 
@@ -146,7 +146,7 @@ def _finish(setup: Setup, report: SetupReport) -> None:
     terminal = Terminal.of(sys.stdout)
     if report.done:
         signed = f", {plural(len(report.signs), 'item')} signed with key {report.key[:16]}" if report.signs else ""
-        written = sum(each.action != "kept" for each in report.files)
+        written = sum(file.action != "kept" for file in report.files)
         show([f"done: {plural(written, 'file')} written{signed}", ""])
     where = Where(project=setup.folder)
     listed = ask(where, lambda registry: registry.list_items(space="project", limit=1)).results
@@ -182,7 +182,7 @@ def _next_steps(report: SetupReport) -> Iterator[str]:
             else [f"               without a passphrase; {own_name()} keys rotate --help says how to set one"]
         )
     yield f"  a colleague  gets FILE of {own_name()} keys export > FILE, and runs {own_name()} trust add FILE"
-    has_job = any(Path(each.path).as_posix().endswith(place) for each in report.files for _, place in CI_FILES.values())
+    has_job = any(Path(file.path).as_posix().endswith(place) for file in report.files for _, place in CI_FILES.values())
     needs = (
         "set its variable TRUSTED_KEY to that file" if has_job else "needs that file too, where no change can reach it"
     )
@@ -247,8 +247,8 @@ def _written(made: NewFiles, _terminal: Terminal, *, dry_run: bool) -> Iterator[
 
     words = {"written": "would write" if dry_run else "written", "kept": "kept, as it is there already"}
     words["extended"] = "would add to" if dry_run else "added to"
-    for each in made.files:
-        yield f"{words[each.action]}  {inline(shown_path(each.path))}  {inline(each.ref)}"
-    new = [each for each in made.files if each.action != "kept"]
+    for file in made.files:
+        yield f"{words[file.action]}  {inline(shown_path(file.path))}  {inline(file.ref)}"
+    new = [file for file in made.files if file.action != "kept"]
     if new and not dry_run:
         yield f"then read what is there, and: rye sign {quote(new[0].ref) if len(new) == 1 else '--all'}"

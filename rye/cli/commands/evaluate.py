@@ -38,6 +38,6 @@ def evaluate(questions: Path, *, lowest: float | None, **options: Any) -> int:
 
     where = take_where(options)
     arguments = arguments_of(WhyOptions, options)
-    found = ask(where, lambda registry: registry.evaluate(questions, **arguments), doing="measuring")
-    answer(found, render_findability, as_json=options["as_json"])
-    return int(lowest is not None and (found.hit_at_1 < lowest or bool(found.errors)))
+    findability = ask(where, lambda registry: registry.evaluate(questions, **arguments), doing="measuring")
+    answer(findability, render_findability, as_json=options["as_json"])
+    return int(lowest is not None and (findability.hit_at_1 < lowest or bool(findability.errors)))

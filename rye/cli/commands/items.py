@@ -113,18 +113,18 @@ def _command(names: Sequence[str]) -> tuple[click.Context, click.Command] | None
     context = click.get_current_context().find_root()
     command = context.command
     for at, name in enumerate(names):
-        found = command.get_command(context, name) if isinstance(command, click.Group) else None
-        if found is None:
+        subcommand = command.get_command(context, name) if isinstance(command, click.Group) else None
+        if subcommand is None:
             return None
         context = click.Context(command, context, names[at - 1]) if at else context
-        command = found
+        command = subcommand
     return (context, command) if names else None
 
 
 def _show_help_of(names: Sequence[str]) -> None:
     """Show the help of a command, and end; return if there is none of these names."""
-    if found := _command(names):
-        found[1].make_context(names[-1], ["--help"], parent=found[0])
+    if command := _command(names):
+        command[1].make_context(names[-1], ["--help"], parent=command[0])
 
 
 @command("list")
@@ -186,10 +186,10 @@ def refs(item: str, **options: Any) -> int:
     Exit status: 0 there are references, 1 there are none or no such item, 2 error.
     """
     where, as_json = take_where(options), options.pop("as_json")
-    found = ask_about_item(where, lambda registry: registry.refs(item, **options))
+    relations = ask_about_item(where, lambda registry: registry.refs(item, **options))
     from rye.cli.render.items import render_refs
 
-    answer(found, render_refs, as_json=as_json)
-    if not as_json and found.truncated:
-        note(f"{len(found.relations)} of {found.total} relations are shown; --limit shows more")
-    return 0 if found.relations else 1
+    answer(relations, render_refs, as_json=as_json)
+    if not as_json and relations.truncated:
+        note(f"{len(relations.relations)} of {relations.total} relations are shown; --limit shows more")
+    return 0 if relations.relations else 1

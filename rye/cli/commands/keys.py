@@ -182,9 +182,9 @@ def _sign_list(root: Path | None, options: dict[str, Any]) -> int:
     from rye.spaces.lists import forget_seen, list_folder
 
     where = take_where(options)
-    layout, found = find_root(where.layout(), space=options["space"], bundle=root)
+    layout, place = find_root(where.layout(), space=options["space"], bundle=root)
     if options["forget"]:
-        folder = list_folder(found) or found.path
+        folder = list_folder(place) or place.path
         if not options["yes"]:
             hint = "ask the owner of the list whether it was begun anew; then: the same with --yes"
             require_yes(f"Forget the last list that was seen in {inline(str(folder))}?", hint=hint)
@@ -193,14 +193,14 @@ def _sign_list(root: Path | None, options: dict[str, Any]) -> int:
     key = Keyring(layout, passphrase=ask_passphrase).signing_key(options["key"])
 
     def confirm(plan: ListSigned) -> None:
-        is_own = plan.signers and all(plan.fingerprint in each for each in plan.signers)
+        is_own = plan.signers and all(plan.fingerprint in signer for signer in plan.signers)
         if (plan.action == "add" or (plan.changes and not is_own)) and not options["yes"]:
             show((), render_list(plan, Terminal.of(sys.stderr), dry_run=True))
             require_yes("Sign this list?", hint="review the files; then: the same with --yes")
 
     trust = layout.load_trust(where.trust).trust
     done = sign_list(
-        found,
+        place,
         key=key,
         trust=trust,
         days=options["expires"],
@@ -305,14 +305,14 @@ def list_keys(*, as_json: bool) -> int:
     """List every key: its fingerprint, whether a passphrase protects it, and whether you trust it yourself."""
     from rye.cli.render.keys import render_keys
 
-    found = _keyring().list()
+    made = _keyring().list()
     if as_json:
-        say_json({"keys": [key.to_dict() for key in found]})
+        say_json({"keys": [key.to_dict() for key in made]})
     else:
-        show(render_keys(found, Terminal.of(sys.stdout)))
-        if not found:
+        show(render_keys(made, Terminal.of(sys.stdout)))
+        if not made:
             note("there is no key; make one with rye keys generate")
-    return 0 if found else 1
+    return 0 if made else 1
 
 
 @keys.command("show")

@@ -140,6 +140,6 @@ def why(query: str, item: str | None, **options: Any) -> int:
         read = ask(where, lambda registry: registry.read_query(query, **arguments))
         answer(read, render_reading, render_reading_notes, as_json=options["as_json"])
         return 0 if read.total else 1
-    found = ask_about_item(where, lambda registry: registry.why(query, item, **arguments))
-    answer(found, render_why, as_json=options["as_json"])
-    return 0 if found.found else 1
+    reasons = ask_about_item(where, lambda registry: registry.why(query, item, **arguments))
+    answer(reasons, render_why, as_json=options["as_json"])
+    return 0 if reasons.found else 1

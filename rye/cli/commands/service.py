@@ -153,7 +153,7 @@ def _status(where: Where) -> _Outcome:
 
     spaces = ask(where, lambda registry: registry.status())
     lines = render_status(spaces, Terminal.of(sys.stdout))
-    warnings = [text for space in spaces for one in space.vectors for text in one.warnings]
+    warnings = [text for space in spaces for vectors in space.vectors for text in vectors.warnings]
     return {"spaces": [space.to_dict() for space in spaces]}, lines, warnings, 0
 
 
@@ -328,8 +328,8 @@ def _own_command() -> tuple[str, ...]:
 
     A client may start it in any checkout, from which ``-P`` keeps Python from importing.
     """
-    found = own_program()
-    return (found,) if found else (sys.executable, "-P", "-m", "rye")
+    program = own_program()
+    return (program,) if program else (sys.executable, "-P", "-m", "rye")
 
 
 @command("completion")

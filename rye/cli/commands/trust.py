@@ -67,8 +67,8 @@ def add(key: tuple[str, ...], **options: Any) -> int:
         "not_after": None if until is None else last_moment(until),
     }
     how = {"space": options["space"], "replace": options["force"]}
-    keys = dict(found for text in key for found in files.keys_in(text))
-    return _change(tuple(keys), lambda each: files.add(keys[each], **limits, **how), options, ask=not options["yes"])
+    keys = dict(pair for text in key for pair in files.keys_in(text))
+    return _change(tuple(keys), lambda name: files.add(keys[name], **limits, **how), options, ask=not options["yes"])
 
 
 @trust.command("bundle")
@@ -113,7 +113,7 @@ def remove(key: tuple[str, ...], **options: Any) -> int:
     """Remove the trust file of each KEY. To distrust a key of a bundle or another space, revoke it instead."""
     files = _keyring(options).trust
     how = {name: options[name] for name in ("space", "force")}
-    return _change(key, lambda each: files.remove(each, **how), options)
+    return _change(key, lambda text: files.remove(text, **how), options)
 
 
 @trust.command("revoke")
@@ -127,7 +127,7 @@ def revoke(key: tuple[str, ...], **options: Any) -> int:
     """Revoke each KEY: nothing that it ever signed is trusted any more, wherever its trust file is."""
     files = _keyring(options).trust
     how = {name: options[name] for name in ("reason", "date", "space")}
-    return _change(key, lambda each: files.revoke(each, **how), options)
+    return _change(key, lambda text: files.revoke(text, **how), options)
 
 
 @trust.command("endorse")
@@ -145,9 +145,9 @@ def endorse(file: tuple[str, ...], **options: Any) -> int:
     """
     keyring = _keyring(options)
     if options["dry_run"]:
-        return _report([keyring.trust.endorse(each, None) for each in file], options)
+        return _report([keyring.trust.endorse(path, None) for path in file], options)
     key = keyring.signing_key(options["signer"])
-    return _change(file, lambda each: keyring.trust.endorse(each, key), options, ask=not options["yes"])
+    return _change(file, lambda path: keyring.trust.endorse(path, key), options, ask=not options["yes"])
 
 
 def _keyring(options: dict[str, Any]) -> Keyring:
@@ -165,7 +165,7 @@ def _change(
     from rye.keyring.changes import change_all
 
     def agree(planned: Sequence[TrustChange]) -> None:
-        lines = (line for each in planned for line in render_planned(each, Terminal.of(sys.stderr)))
+        lines = (line for change in planned for line in render_planned(change, Terminal.of(sys.stderr)))
         _confirm(lines, len(planned), "the same with --yes")
 
     return _report(change_all(texts, plan, agree if ask else None), options)
@@ -179,8 +179,8 @@ def _confirm(facts: Iterable[str], count: int, command: str) -> None:
     """
     show((), facts)
     hint = f"compare the fingerprint with its owner's, over another channel than the key came by; then: {command}"
-    one, several = "Has its owner confirmed this fingerprint", "Have their owners confirmed these fingerprints"
-    question = f"{one if count == 1 else several} to you, over another channel than the key came by?"
+    singular, plural = "Has its owner confirmed this fingerprint", "Have their owners confirmed these fingerprints"
+    question = f"{singular if count == 1 else plural} to you, over another channel than the key came by?"
     require_yes(question, hint=hint)
 
 

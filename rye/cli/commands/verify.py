@@ -101,7 +101,7 @@ def _run(where: Where, target: tuple[str, ...], options: dict[str, Any], progres
         where.layout(),
         space=options["space"],
         named_trust=where.trust,
-        without=None if target else [Path(each) for each in options["exclude"]],
+        without=None if target else [Path(folder) for folder in options["exclude"]],
         policy=_policy(options),
         require_list=options["require_list"],
         strict=options["strict"],
@@ -164,6 +164,6 @@ def _accept(run: Verification, path: Path, progress: IndexProgress) -> int:
     if run.status == 2:
         note("nothing was accepted: something could not be checked, or there was nothing to check")
         return 2
-    accept_findings(path, [each.identity for each in findings])
+    accept_findings(path, [finding.identity for finding in findings])
     say(f"{plural(len(findings), 'finding')} accepted in {path}")
     return 0

@@ -28,7 +28,7 @@ def render_doctor(report: DoctorReport, terminal: Terminal) -> Iterator[str]:
     yield f"{plural(report.skills, 'skill')}, {plural(report.items, 'item')}{f': {verdicts}' if verdicts else ''}"
     if report.listings:
         yield ""
-        yield from (_listing_line(each, terminal) for each in report.listings)
+        yield from (_listing_line(listing, terminal) for listing in report.listings)
     yield ""
     if not report.findings:
         yield "no findings"
@@ -66,12 +66,12 @@ def _of_code(findings: list[Diagnosis], terminal: Terminal) -> Iterator[str]:
     for finding in findings[:_SHOWN]:
         about = "" if _names_them(finding) else _named(finding.items)
         text = f"{inline(finding.message)}{about}"
-        yield terminal.style(code, "yellow") + folded(f"  {text}", terminal, first=" " * len(code), others="  ")
+        yield terminal.style(code, "yellow") + folded(f"  {text}", terminal, first=" " * len(code), following="  ")
     if len(findings) > _SHOWN:
         rest = [item for finding in findings[_SHOWN:] for item in finding.items[:1]]
-        yield "  " + folded(f"and {len(findings) - _SHOWN} more{_named(rest)}", terminal, first="  ", others="  ")
+        yield "  " + folded(f"and {len(findings) - _SHOWN} more{_named(rest)}", terminal, first="  ", following="  ")
     arrow = "→" if terminal.unicode else "->"
-    yield f"  {arrow} {folded(inline(findings[0].fix), terminal, first='    ', others='    ')}"
+    yield f"  {arrow} {folded(inline(findings[0].fix), terminal, first='    ', following='    ')}"
 
 
 def _names_them(finding: Diagnosis) -> bool:

@@ -20,22 +20,22 @@ _PART = 32
 _FALLBACK = "keyword_fallback"
 
 
-def render_findability(found: Findability, terminal: Terminal) -> Iterator[str]:
+def render_findability(findability: Findability, terminal: Terminal) -> Iterator[str]:
     """Yield the figures, then failing questions, wrong first hits, and questions that were not measured."""
-    figures = f"hit@1 {found.hit_at_1:.3f}  hit@3 {found.hit_at_3:.3f}  MRR {found.mrr:.3f}"
-    yield f"{terminal.style(figures, bold=True)}  {plural(found.questions, 'question')}"
-    if found.negatives:
-        wrong = f"{len(found.false_hits):,} of {plural(found.negatives, 'question')}"
+    figures = f"hit@1 {findability.hit_at_1:.3f}  hit@3 {findability.hit_at_3:.3f}  MRR {findability.mrr:.3f}"
+    yield f"{terminal.style(figures, bold=True)}  {plural(findability.questions, 'question')}"
+    if findability.negatives:
+        wrong = f"{len(findability.false_hits):,} of {plural(findability.negatives, 'question')}"
         yield f"{wrong} that an item must not answer have it as the first hit"
-    if found.skipped:
-        yield f"{plural(found.skipped, 'question')} left out, as nothing says which item is meant"
-    if count := found.methods.get(_FALLBACK):
+    if findability.skipped:
+        yield f"{plural(findability.skipped, 'question')} left out, as nothing says which item is meant"
+    if count := findability.methods.get(_FALLBACK):
         yield f"{plural(count, 'question')} searched by words alone, not by meaning; rye search says why"
-    yield from _section("failed", found.failures, terminal)
-    yield from _section("must not be the first hit", found.false_hits, terminal)
-    if found.errors:
-        yield from ("", terminal.style(f"not measured: {len(found.errors):,}", "red", bold=True))
-    for error in found.errors:
+    yield from _section("failed", findability.failures, terminal)
+    yield from _section("must not be the first hit", findability.false_hits, terminal)
+    if findability.errors:
+        yield from ("", terminal.style(f"not measured: {len(findability.errors):,}", "red", bold=True))
+    for error in findability.errors:
         yield from _question(error.question, error.place, terminal)
         yield _line(inline(error.message), terminal)
 
@@ -67,4 +67,4 @@ def _share(share: Share) -> str:
 
 
 def _line(text: str, terminal: Terminal, indent: str = _INDENT) -> str:
-    return indent + folded(text, terminal, first=indent, others=f"{indent}  ")
+    return indent + folded(text, terminal, first=indent, following=f"{indent}  ")

@@ -34,9 +34,9 @@ def render_status(spaces: Sequence[SpaceStatus], terminal: Terminal) -> Iterator
     head = ("source", "root", "items", "segments", "generation", "size", "cache")
     yield from _table(head, rows, terminal)
     made = [
-        (inline(space.source), inline(one.model), *map(str, (one.vectors, one.items, one.missing)), size(one.bytes))
+        (inline(space.source), inline(vectors.model), *map(str, (vectors.vectors, vectors.items, vectors.missing)), size(vectors.bytes))
         for space in spaces
-        for one in space.vectors
+        for vectors in space.vectors
     ]
     yield ""
     if made:
@@ -73,8 +73,8 @@ _LISTED = 200
 def render_published(report: PublishReport) -> list[str]:
     """Return a sentence on what was published; for a dry run, a line for each item that would change."""
     lines = [
-        f"{_SIGNS[each.action]} {inline(f'{each.type}:{each.id}')}  {inline(each.path)}"
-        for each in report.changes[:_LISTED]
+        f"{_SIGNS[change.action]} {inline(f'{change.type}:{change.id}')}  {inline(change.path)}"
+        for change in report.changes[:_LISTED]
     ]
     if (more := len(report.changes) - _LISTED) > 0:
         lines.append(f"and {more:,} more; --json lists all")

@@ -106,9 +106,9 @@ def _metadata(line: str, terminal: Terminal) -> Iterator[str]:
         from textwrap import TextWrapper
 
         how = TextWrapper(terminal.width or len(line), subsequent_indent="  ", break_long_words=False)
-        first, *others = how.wrap(line)
+        first, *following = how.wrap(line)
         yield terminal.style(key[0], bold=True) + first[key.end() :]
-        yield from others
+        yield from following
     elif line != "---":
         yield terminal.dim(cut(line, terminal.width) if _SIGNATURE.fullmatch(line) else line)
 
@@ -187,7 +187,7 @@ def render_help(pages: SearchResponse, terminal: Terminal) -> Iterator[str]:
 
 def list_header(first: SearchResponse, most: int | None, terminal: Terminal) -> str:
     """Return the line above a list: how many of ``most`` items are shown, and the counts of all."""
-    counts = (", ".join(f"{count} {name}" for name, count in each.values) for each in first.facets.values())
+    counts = (", ".join(f"{count} {name}" for name, count in facet.values) for facet in first.facets.values())
     left = max(first.total - first.offset, 0)
     shown = left if most is None else min(left, most)
     return terminal.style(header(shown, first.total, "items", "; ".join(map(inline, filter(None, counts)))), bold=True)
@@ -232,23 +232,23 @@ def _columns(hit: SearchResult) -> tuple[str, str, str, str]:
 _ARROWS = {"out": ("→", "->"), "in": ("←", "<-")}
 
 
-def render_refs(found: Relations, terminal: Terminal) -> Iterator[str]:
+def render_refs(relations: Relations, terminal: Terminal) -> Iterator[str]:
     """Yield a header, then for each item in the middle its outgoing and incoming references."""
-    items = {item.ref: item for item in found.items}
-    facts = f"{found.direction}, depth {found.depth}"
-    yield terminal.style(header(len(found.relations), found.total, "relations", facts), bold=True)
-    yield _item(found.item, items, terminal)
-    width = max((cells(each.kind) for each in found.relations), default=0)
-    for relation in found.relations:
+    items = {item.ref: item for item in relations.items}
+    facts = f"{relations.direction}, depth {relations.depth}"
+    yield terminal.style(header(len(relations.relations), relations.total, "relations", facts), bold=True)
+    yield _item(relations.item, items, terminal)
+    width = max((cells(edge.kind) for edge in relations.relations), default=0)
+    for relation in relations.relations:
         is_nearer = items[relation.item].distance < relation.distance
-        outward = is_nearer if found.direction == "both" else found.direction == "out"
+        outward = is_nearer if relations.direction == "both" else relations.direction == "out"
         indent = "  " * relation.distance
         arrow = _ARROWS["out" if outward else "in"][0 if terminal.unicode else 1]
-        near, far = (
+        nearer, farther = (
             (relation.item, relation.target) if outward else (relation.target or relation.written, relation.item)
         )
-        between = "" if relation.distance == 1 else f"{inline(near)} {arrow} "
-        yield f"{indent}{pad(relation.kind, width)} {between or f'{arrow} '}{_end(relation, far, items, terminal)}"
+        between = "" if relation.distance == 1 else f"{inline(nearer)} {arrow} "
+        yield f"{indent}{pad(relation.kind, width)} {between or f'{arrow} '}{_end(relation, farther, items, terminal)}"
 
 
 def _end(relation: Relation, far: str, items: Mapping[str, RelatedItem], terminal: Terminal) -> str:

@@ -47,7 +47,7 @@ def render_keys(keys: Sequence[KeyFacts], terminal: Terminal) -> Iterator[str]:
     for key in keys:
         name = terminal.style(pad(inline(key.name), width), bold=True)
         about = f"{inline(key.fingerprint) or 'fingerprint unknown'}  {', '.join(_states(key))}"
-        yield f"{name}  {folded(about, terminal, first=' ' * (width + 2), others=' ' * (width + 2))}"
+        yield f"{name}  {folded(about, terminal, first=' ' * (width + 2), following=' ' * (width + 2))}"
         if key.problem:
             yield f"  {terminal.style('cannot be used:', 'red')} {inline(key.problem)}"
 
@@ -65,7 +65,7 @@ def render_key(key: KeyFacts, terminal: Terminal) -> Iterator[str]:
 def _facts(key: KeyFacts, terminal: Terminal) -> Iterator[str]:
     yield f"fingerprint  {terminal.style(inline(key.fingerprint) or 'unknown', 'cyan')}"
     about, indent = f"{inline(key.path) or 'in the environment'} ({', '.join(_states(key))})", " " * 13
-    yield f"private key  {folded(about, terminal, first=indent, others=indent)}"
+    yield f"private key  {folded(about, terminal, first=indent, following=indent)}"
 
 
 def _states(key: KeyFacts) -> list[str]:
@@ -113,7 +113,7 @@ def _source(key: TrustedKey) -> str:
 def render_change(change: TrustChange, terminal: Terminal) -> Iterator[str]:
     """Yield what was done to which key, and the files."""
     fingerprint, before = inline(change.fingerprint), " " * 11
-    whose = folded(f"{fingerprint}  {inline(change.owner) or 'no owner named'}", terminal, first=before, others=before)
+    whose = folded(f"{fingerprint}  {inline(change.owner) or 'no owner named'}", terminal, first=before, following=before)
     yield f"{change.action:<9}  {whose.replace(fingerprint, terminal.style(fingerprint, 'cyan'), 1)}"
     for path in change.paths:
         yield f"           {terminal.dim(inline(path))}"
@@ -127,24 +127,24 @@ def render_planned(change: TrustChange, terminal: Terminal) -> Iterator[str]:
     yield from (f"warning      {inline(text)}" for text in change.warnings)
 
 
-def render_signers(found: BundleSigners, planned: Sequence[TrustChange], terminal: Terminal) -> Iterator[str]:
+def render_signers(signers: BundleSigners, planned: Sequence[TrustChange], terminal: Terminal) -> Iterator[str]:
     """Yield which keys signed how many items of a bundle and what they will count for, and what none of them signed."""
     reaches = {change.fingerprint: change.reach for change in planned}
-    version = f" {inline(found.version)}" if found.version else ""
-    yield f"bundle {terminal.style(inline(found.bundle), bold=True)}{version}  {terminal.dim(inline(found.path))}"
-    for each in found.signers:
-        entry = each.entry
-        state = ", revoked by the bundle itself" if entry.bars else ", trusted for it already" if each.trusted else ""
+    version = f" {inline(signers.version)}" if signers.version else ""
+    yield f"bundle {terminal.style(inline(signers.bundle), bold=True)}{version}  {terminal.dim(inline(signers.path))}"
+    for signer in signers.signers:
+        entry = signer.entry
+        state = ", revoked by the bundle itself" if entry.bars else ", trusted for it already" if signer.trusted else ""
         yield f"key          {terminal.style(inline(entry.fingerprint), 'cyan')}{state}"
         yield f"owner        {inline(entry.owner) or 'none named'} (as the bundle says)"
-        counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(each.items.items()))
-        yield f"signed       {plural(sum(each.items.values()), 'item')}: {counts} once you trust it for the bundle"
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(signer.items.items()))
+        yield f"signed       {plural(sum(signer.items.values()), 'item')}: {counts} once you trust it for the bundle"
         yield f"counts for   {inline(reaches.get(entry.fingerprint, 'nothing'))}"
-    for text in dict.fromkeys(each for change in planned for each in change.warnings):
+    for text in dict.fromkeys(signer for change in planned for signer in change.warnings):
         yield f"warning      {inline(text)}"
-    for code, count in sorted(found.others.items()):
+    for code, count in sorted(signers.others.items()):
         yield f"not counted  {plural(count, 'item')} [{inline(code)}]"
-    for entry in found.before:
+    for entry in signers.before:
         text = f"the signer changed: you trust {inline(entry.fingerprint)} for it, which signed nothing in it"
         yield terminal.style(text, "red", bold=True)
 

@@ -22,7 +22,7 @@ _MEMORY = 1 << 20
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def _one(value: Any) -> str:
+def _compact(value: Any) -> str:
     return json_text(value, indent=None, ascii_only=True)
 
 
@@ -32,7 +32,7 @@ def _elements(values: Iterable[Any]) -> Iterator[str]:
     for value in values:
         if before:
             yield f"  {before},"
-        before = _one(value)
+        before = _compact(value)
     if before:
         yield f"  {before}"
 
@@ -43,15 +43,15 @@ def render_json(run: Verification) -> Iterator[str]:
     yield '{"items": ['
     yield from _elements(entry.to_dict() for entry in entries)
     rest = {key: value for key, value in run.report().to_dict().items() if key != "items"}
-    yield f"], {_one(rest)[1:]}"
+    yield f"], {_compact(rest)[1:]}"
 
 
 def render_jsonl(run: Verification) -> Iterator[str]:
     """Yield an object for each item, finding and unchecked file, and the counts last."""
     for entry in run:
         kind = {VerifiedItem: "item", Finding: "finding", Unchecked: "unchecked"}[type(entry)]
-        yield _one({"kind": kind} | entry.to_dict())
-    yield _one({"kind": "summary"} | run.summary())
+        yield _compact({"kind": kind} | entry.to_dict())
+    yield _compact({"kind": "summary"} | run.summary())
 
 
 def _advised(finding: Finding) -> Iterator[str]:
@@ -66,16 +66,16 @@ def render_sarif(run: Verification) -> Iterator[str]:
     codes += [*POLICY_REASONS, *REMEDIES]
     codes = [*dict.fromkeys(codes)]
     driver = {"name": "rye", "rules": [_rule(code) for code in codes]}
-    yield f'{{"$schema": {_one(_SCHEMA)}, "version": "2.1.0", "runs": [{{'
-    yield f'"tool": {_one({"driver": driver})},'
-    yield f'"originalUriBaseIds": {_one({"ROOT": {"uri": folder_uri()}})},'
+    yield f'{{"$schema": {_compact(_SCHEMA)}, "version": "2.1.0", "runs": [{{'
+    yield f'"tool": {_compact({"driver": driver})},'
+    yield f'"originalUriBaseIds": {_compact({"ROOT": {"uri": folder_uri()}})},'
     yield '"columnKind": "unicodeCodePoints",'
     yield '"results": ['
     yield from _elements(_result(entry, codes) for entry in run if isinstance(entry, Finding))
     notices = [_notice(entry) for entry in run.unchecked]
     notices += [{"level": "warning", "message": {"text": inline(text)}} for text in run.warnings]
     done = {"executionSuccessful": run.status != 2, "exitCode": run.status, "toolExecutionNotifications": notices}
-    yield f'], "invocations": [{_one(done)}]}}]}}'
+    yield f'], "invocations": [{_compact(done)}]}}]}}'
 
 
 def sarif(rules: Sequence[Any], rows: Iterable[Mapping[str, Any]], warnings: Iterable[str]) -> Iterator[str]:
@@ -86,14 +86,14 @@ def sarif(rules: Sequence[Any], rows: Iterable[Mapping[str, Any]], warnings: Ite
         rows: ``code``, ``message``, ``path`` (empty for none) and 1-based ``line`` of each finding.
         warnings: Further notifications.
     """
-    yield f'{{"$schema": {_one(_SCHEMA)}, "version": "2.1.0", "runs": [{{'
-    yield f'"tool": {_one({"driver": {"name": "rye", "rules": [*rules]}})},'
-    yield f'"originalUriBaseIds": {_one({"ROOT": {"uri": folder_uri()}})},'
+    yield f'{{"$schema": {_compact(_SCHEMA)}, "version": "2.1.0", "runs": [{{'
+    yield f'"tool": {_compact({"driver": {"name": "rye", "rules": [*rules]}})},'
+    yield f'"originalUriBaseIds": {_compact({"ROOT": {"uri": folder_uri()}})},'
     yield '"results": ['
     yield from _elements(map(_warning, rows))
     notices = [{"level": "warning", "message": {"text": inline(text)}} for text in warnings]
     done = {"executionSuccessful": True, "toolExecutionNotifications": notices}
-    yield f'], "invocations": [{_one(done)}]}}]}}'
+    yield f'], "invocations": [{_compact(done)}]}}]}}'
 
 
 def _warning(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -119,7 +119,7 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
     for text in view.passages[:1] + view.passages[1:][-1:]:
         yield from _indented(text, terminal)
     for line in view.reasons:
-        yield _INDENT + folded(line, terminal, first=_INDENT, others=_INDENT)
+        yield _INDENT + folded(line, terminal, first=_INDENT, following=_INDENT)
     yield from (cut(_INDENT + line, terminal.width) for line in view.symbols)
     yield from _magenta((*view.hiding, view.lifecycle), terminal)
 
@@ -224,8 +224,8 @@ def _clause(clause: Clause, terminal: Terminal, indent: str) -> Iterator[str]:
     mark, colour = (yes, "green") if clause.matched else (no, "red")
     if clause.kind == "dropped":
         mark, colour = left, "yellow"
-    found = "; ".join(f"{inline(field)}: {_words(words, terminal)}" for field, words in clause.words.items())
-    note = terminal.dim(f"  {found or inline(clause.note)}") if found or clause.note else ""
+    occurrences = "; ".join(f"{inline(field)}: {_words(words, terminal)}" for field, words in clause.words.items())
+    note = terminal.dim(f"  {occurrences or inline(clause.note)}") if occurrences or clause.note else ""
     yield f"{indent}{terminal.style(mark, colour)} {inline(clause.text)}{note}"
     for below in clause.clauses:
         yield from _clause(below, terminal, f"{indent}  ")
@@ -233,12 +233,12 @@ def _clause(clause: Clause, terminal: Terminal, indent: str) -> Iterator[str]:
 
 def _meaning(report: SimilarityReport, terminal: Terminal) -> str:
     """Return the similarity of the item, and the contributions of similarity and keywords to its score."""
-    near = "no vector" if report.similarity is None else f"similarity {report.similarity:.4f}"
+    similarity = "no vector" if report.similarity is None else f"similarity {report.similarity:.4f}"
     where = f" at {inline(report.section)}" if report.section else ""
     gives = f", threshold {report.threshold:g}, contributes {report.by_meaning:.4f}"
     if report.method != "embedding":
         gives += f"; keyword score {report.keyword:.4f} contributes {report.by_words:.4f}"
-    return f"{near}{where}{terminal.dim(gives)}"
+    return f"{similarity}{where}{terminal.dim(gives)}"
 
 
 def render_sections(response: SectionResponse, terminal: Terminal, *, snippets: bool) -> Iterator[str]:

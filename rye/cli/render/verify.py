@@ -77,7 +77,7 @@ def _finding(finding: Finding, terminal: Terminal) -> Iterator[str]:
     yield _head(finding.item, terminal, failed=not finding.accepted)
     known = " (accepted)" if finding.accepted else ""
     text = inline(f"{finding.reason} [{finding.code}]{known}")
-    yield f"    {folded(text, terminal, first='    ', others='    ')}"
+    yield f"    {folded(text, terminal, first='    ', following='    ')}"
     yield from (note_line(label, text, terminal, indent=4) for label, text in finding.advice.labelled())
 
 
@@ -87,19 +87,19 @@ def _findings(findings: Sequence[Finding], terminal: Terminal) -> Iterator[str]:
     known = " (accepted)" if first.accepted else ""
     verdict = first.item.verdict
     cause = f"{plural(len(findings), 'item')} of {first.item.source}: {first.reason} [{first.code}]{known}"
-    text = folded(inline(cause), terminal, first=" " * (len(verdict) + 4), others="  ")
+    text = folded(inline(cause), terminal, first=" " * (len(verdict) + 4), following="  ")
     yield f"{terminal.verdict(verdict, failed=not first.accepted)}  {text}"
-    for each in findings:
-        item = each.item
+    for finding in findings:
+        item = finding.item
         yield f"    {item_name(item.ref, item.path, terminal)}  {location(item.path, item.line, terminal)}"
     advice = first.advice
-    if any(each.advice != advice for each in findings):
+    if any(finding.advice != advice for finding in findings):
         advice = advice._replace(words="; ".join(filter(None, [advice.words, "likewise for each of the others"])))
     yield from (note_line(label, text, terminal, indent=4) for label, text in advice.labelled())
 
 
 def _by_verdict(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{counts[each]} {each}" for each in VERDICT_MARKS if counts.get(each))
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICT_MARKS if counts.get(verdict))
 
 
 def _summary(run: Verification, terminal: Terminal) -> str:
