@@ -1,4 +1,4 @@
-"""What each tool of the MCP server takes; the descriptions are short, as models read them in every conversation."""
+"""The arguments of each MCP tool. Descriptions are short, because models read them in every conversation."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -34,7 +34,7 @@ _DETAIL = Parameter(
     brief="full returns every field.",
 )
 _FIRST = frozenset({"scope", "space", "limit", "offset", "sort_by", "fields", "filters", "fuzzy", "proximity"})
-"""Options of a search that are arguments of their own; the others are parts of ``options``."""
+"""Search options that are arguments of their own; the others are keys of ``options``."""
 
 _MORE: Mapping[str, Parameter] = {
     **{name: each for name, each in _SEARCH.items() if name not in _FIRST},

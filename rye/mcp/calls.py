@@ -15,11 +15,11 @@ from mcp.server.context import ServerRequestContext
 from rye.errors import CancelledError
 
 _PACE = 0.05
-"""Least seconds between two reports of progress."""
+"""Minimum seconds between two progress reports."""
 
 
 class ReportProgress(Protocol):
-    """Reports progress to the client of a call; may be called from any thread."""
+    """Reports progress to the client of a call; callable from any thread."""
 
     def __call__(self, done: float, total: float | None, message: str) -> None:
         """Report that ``done`` of ``total`` is done."""
@@ -29,8 +29,8 @@ class Call:
     """A call that a thread works on.
 
     Args:
-        report: Where progress goes; None where nobody asked for it.
-        clock: Returns seconds, by which progress is not reported too often.
+        report: Takes progress; None if nobody asked for it.
+        clock: Returns seconds, to limit the rate of reports.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Call:
         """Stop here if nobody waits.
 
         Raises:
-            CancelledError: ``cancelled``: nobody does.
+            CancelledError: ``cancelled``.
         """
         if self._gone.is_set():
             raise CancelledError("cancelled", "the call was cancelled", hint="steps that had not started were not done")
@@ -85,7 +85,7 @@ _WAITING = 16
 
 @asynccontextmanager
 async def progress_of(ctx: ServerRequestContext[Any, Any]) -> AsyncIterator[ReportProgress | None]:
-    """Give the function that reports progress; None where the client did not ask for progress."""
+    """Return the function that reports progress; None if the client did not ask for progress."""
     if (ctx.meta or {}).get("progress_token") is None:
         yield None
         return

@@ -1,4 +1,4 @@
-"""The configuration by which a client starts the server, or finds it."""
+"""The client configuration that starts the server, or connects to it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ TOKEN_VARIABLE = "RYE_MCP_TOKEN"  # noqa: S105 - the name of a variable
 
 
 def client_config(client: str, options: Options, *, command: Sequence[str]) -> str:
-    """Return the snippet for the configuration of a client; a token is never in it, only where it is read from.
+    """Return the configuration of a client. It never holds a token, only the place that the token is read from.
 
     Args:
         client: One of :data:`CLIENTS`.
-        options: Those of the server.
-        command: How ``rye`` is called.
+        options: Options of the server.
+        command: The words that call ``rye``.
     """
     if options.http is not None:
         return CLIENTS[client](_remote(options.http))
@@ -86,4 +86,4 @@ CLIENTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "vscode": _vscode,
     "codex": _codex,
 }
-"""Every client whose configuration is known, and how it is written."""
+"""Name of each supported client to the function that writes its configuration."""

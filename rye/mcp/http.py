@@ -23,17 +23,17 @@ MAX_SESSIONS = 250
 """Sessions of clients of the protocol of 2025."""
 
 PLAIN_SESSIONS = 50
-"""Of these, sessions of clients that accept JSON alone."""
+"""How many of these may belong to clients that accept JSON only."""
 
 SESSION_SECONDS = 300
-"""A session in which nothing was asked for so long ends."""
+"""A session ends after this many seconds without a request."""
 
 PATH = "/mcp"
-"""The path at which the server answers."""
+"""Path of the endpoint."""
 
 _EVENTS = frozenset({b"text/event-stream", b"text/*", b"*/*"})
 _JSON = frozenset({b"application/json", b"application/*"})
-"""Media types with which a client takes a stream of events, and JSON."""
+"""Media types by which a client accepts an event stream, and JSON."""
 
 _SESSION = b"mcp-session-id"
 
@@ -44,7 +44,7 @@ async def serve_http(app: App, http: Http) -> None:
     """Serve until interrupted.
 
     Raises:
-        ArgumentError: ``token-needed``: without a token, only this machine may reach it.
+        ArgumentError: ``token-needed``: without a token, the server listens to this machine only.
         EnvironmentFault: ``port-unavailable``.
     """
 
@@ -65,10 +65,10 @@ async def serve_http(app: App, http: Http) -> None:
 
 
 class _BothForms:
-    """Answers with events, and a client that accepts JSON alone with JSON; a session stays in the form it began with.
+    """Answers with an event stream, or with JSON if a client accepts only that; a session keeps its form.
 
     Args:
-        events, plain: The applications for each.
+        events, plain: The application of each form.
     """
 
     def __init__(self, events: Starlette, plain: Starlette) -> None:
@@ -93,14 +93,14 @@ class _BothForms:
 
 
 def _forms(accepts: Iterable[bytes]) -> frozenset[bytes]:
-    """Return the media types that a client accepts; anything if it does not say."""
+    """Return the media types that a client accepts; every type if it names none."""
     rows = [row.strip().lower().split(b";") for accept in accepts for row in accept.split(b",") if row.strip()]
     known = frozenset(row[0].strip() for row in rows if b"q=0" not in (part.strip() for part in row[1:]))
     return known if rows else frozenset({b"*/*"})
 
 
 def _of_both_forms(app: App, http: Http, callers: Callers) -> Asgi:
-    """Return the application that answers clients in the form that they accept."""
+    """Return the application that answers each client in a form that it accepts."""
     events, plain = (
         app.server().streamable_http_app(
             streamable_http_path=PATH,

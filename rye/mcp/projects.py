@@ -1,4 +1,4 @@
-"""The open projects of a server: found by their path, opened once, watched, and closed when too many are open."""
+"""The open projects of a server: found by path, opened once, watched, and closed when too many are open."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _TO_LAST_SLASH = re.compile(r"[^'\"`,:;\n]*[\\/][^\s'\"`,;:)]*")
 
 
 class Project:
-    """One project with its user and system space, open.
+    """One open project with its user and system space.
 
     Args:
-        folder: Its folder; None for the one around the working directory.
-        options: Say what is shared by all.
-        changed: Called from another thread with its roots and the files that have changed.
+        folder: Its folder; None for the project around the working directory.
+        options: Options that all projects share.
+        changed: Called from another thread with the roots and the changed files.
     """
 
     def __init__(self, folder: Path | None, options: Options, changed: Changed) -> None:
@@ -55,7 +55,7 @@ class Project:
 
     @contextmanager
     def used_by(self, call: Call) -> Iterator[Registry]:
-        """Give a call the registry; until the end of the block it gets all progress of indexing."""
+        """Give a call the registry, and report the progress of indexing to it until the block ends."""
         self._calls.add(call)
         try:
             with self._live.used(lambda: call.is_wanted) as registry:
@@ -68,9 +68,9 @@ class Project:
             call.report_files(done, total, source)
 
     def _is_unwanted(self) -> bool:
-        """Return whether to stop indexing: every call that waited for it was cancelled.
+        """Return whether to stop indexing: every call that waited for it is cancelled.
 
-        Indexing between calls, for changed files, goes on until the project is closed.
+        Background indexing of changed files goes on until the project is closed.
         """
         calls = list(self._calls)
         return not any(call.is_wanted for call in calls) if calls else self._is_closed
@@ -82,17 +82,17 @@ class Project:
             call.abandon()
 
     def close(self) -> None:
-        """Stop watching and embedding; calls under way still end."""
+        """Stop watching and embedding; running calls still end."""
         self._is_closed = True
         self._live.close()
 
 
 class Projects:
-    """The open projects of a server. Safe to use from several threads.
+    """The open projects of a server. Thread-safe.
 
     Args:
-        options: Says which may be named, and what is shared by all.
-        changed: Called from another thread with the roots of the default project and its files that have changed.
+        options: The projects that callers may name, and options that all share.
+        changed: Called from another thread with the roots of the default project and its changed files.
     """
 
     def __init__(self, options: Options, changed: Changed) -> None:
@@ -124,7 +124,7 @@ class Projects:
             return self._keep(folder, Project(folder, self._options, changed))
 
     def _keep(self, folder: Path | None, project: Project) -> Project:
-        """Keep a project open, and close those that were used longest ago."""
+        """Keep a project open, and close the least recently used ones."""
         with self._lock:
             self._open[folder] = project
             self._places |= {root.path for root in project.registry.roots}
@@ -134,9 +134,9 @@ class Projects:
         return project
 
     def hide_paths(self, text: str) -> str:
-        """Return text in which paths are left out, but for those in a space of a project that was opened.
+        """Return text without paths, except paths in a space of an open project.
 
-        A path may hold spaces, so what is left out goes on to the last slash of its clause.
+        A path may hold spaces, so the removed part goes on to the last slash of its clause.
         """
         places = self._places.union(root.path for each in list(self._open.values()) for root in each.registry.roots)
         shown, at = "", 0
@@ -160,7 +160,7 @@ class Projects:
                 self._open.popitem()[1].close()
 
     def _default(self) -> Path | None:
-        """Return the first project named at the start; None stands for the one around the working directory."""
+        """Return the first project named at the start; None means the project around the working directory."""
         return self._named[0] if self._named else None
 
     def _allowed(self, named: Any) -> Path | None:
@@ -180,7 +180,7 @@ class Projects:
         return _checked(folder)
 
     def _around(self) -> Path | None:
-        """Return the project around the working directory where none was named."""
+        """Return the project around the working directory, if no project was named."""
         if self._named:
             return None
         found = _nearest(Path.cwd())
@@ -188,7 +188,7 @@ class Projects:
 
 
 def _nearest(folder: Path) -> Path | None:
-    """Return the project around a folder; None also where that one cannot be used."""
+    """Return the project around a folder; None if there is none or it cannot be used."""
     from rye.spaces.discover import find_project, user_space
 
     try:
@@ -198,7 +198,7 @@ def _nearest(folder: Path) -> Path | None:
 
 
 def _checked(folder: Path) -> Path:
-    """Return a folder that may be searched: one without items of its own, but not one inside of a project."""
+    """Return a folder that may be searched: a project, or a folder without items that lies in no project."""
     from rye.spaces.discover import check_project
 
     try:

@@ -24,7 +24,7 @@ _PLACE = re.compile(r"\{input:([^{}\s|:?]++)[^{}]*+\}")
 
 
 def list_prompts(registry: Registry, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-    """Return a page of the directives; of several with one id, that of the space that wins."""
+    """Return a page of the directives; if several spaces have an id, the winning one."""
     page, mark = item_page(registry, "directive", params), Mark()
     listed = []
     for hit in page.results:

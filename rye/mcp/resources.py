@@ -1,4 +1,4 @@
-"""Resources: items, ``rye://SPACE/TYPE/ID``, of long ones with ``?offset=N`` what follows."""
+"""Resources: items as ``rye://SPACE/TYPE/ID``; ``?offset=N`` reads the rest of a long one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rye.spaces.model import Root
 
 PAGE = 100
-"""Items of one page of a list."""
+"""Items on one page of a list."""
 
 
 def item_page(registry: Registry, scope: str, params: types.PaginatedRequestParams | None) -> SearchResponse:
@@ -37,12 +37,12 @@ def item_page(registry: Registry, scope: str, params: types.PaginatedRequestPara
 
 
 def titled(hit: SearchResult) -> str:
-    """Return the title of an item in a list, after its verdict, for clients that show nothing else."""
+    """Return the title of an item in a list after its verdict, for clients that show nothing else."""
     return f"[{verdict(hit.signature.to_dict())}] {short(hit.title or hit.id)}"
 
 
 def described(hit: SearchResult, mark: Mark) -> str:
-    """Return the description of an item in a list, right of the mark, after its verdict."""
+    """Return the description of an item in a list after its verdict and the mark."""
     return mark.line(f"[{verdict(hit.signature.to_dict())}]", hit.description or hit.preview, 300)
 
 
@@ -65,7 +65,7 @@ TEMPLATES = tuple(
 
 
 def list_resources(registry: Registry, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
-    """Return a page of all items; of those of one id in several bundles, the one that wins."""
+    """Return a page of all items; if several bundles have an id, the winning one."""
     page, mark = item_page(registry, "*", params), Mark()
     listed = [
         types.Resource(
@@ -84,12 +84,12 @@ def list_resources(registry: Registry, params: types.PaginatedRequestParams | No
 
 
 def read_resource(registry: Registry, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-    """Return the verdict and content of an item; of a long one the part from the offset on, and where the next is.
+    """Return the verdict and content of an item; for a long item, one part and the URI of the next part.
 
     Raises:
         ArgumentError: ``bad-uri``.
         NotFoundError: There is no such item.
-        ItemError: It cannot be read, or is not trusted where that is required.
+        ItemError: It cannot be read, or is not trusted although that is required.
     """
     uri = params.uri
     match = _URI.fullmatch(uri)
@@ -110,7 +110,7 @@ def read_resource(registry: Registry, params: types.ReadResourceRequestParams) -
 
 
 def changed_uris(roots: Sequence[Root], paths: Collection[Path]) -> list[str]:
-    """Return the URIs of changed files that are or were items, at most one page of them."""
+    """Return the URIs of changed files that are or were items, at most one page."""
     from rye.items.model import ItemType
     from rye.items.reader import split_name
 

@@ -1,4 +1,4 @@
-"""The schema of a tool's arguments, made of their parameters, and how they are read."""
+"""The JSON Schema of a tool's arguments, made from their parameters, and how arguments are read."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from rye.items.guarded import load_json
 from rye.options.model import Parameter, check, check_size, guess, parameters_of, spelled
 
 _CLIENTS_OWN = frozenset({"toolcallid", "tooluseid", "requestid", "sessionid"})
-"""Arguments that some clients add to every call, without underscores and in small letters."""
+"""Arguments that some clients add to every call, in lower case and without underscores."""
 
 _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
 
 
 _WORTH_SAYING = 10_000
-"""The greatest bound that a schema states: models read it in every conversation, and an error states all others.
+"""The greatest bound that a schema states. Models read it in every conversation, and errors state all other bounds.
 
-So it is with what goes without saying: that a count is no negative number, and that flags are false by default.
+For the same reason, the schema leaves out that a count is not negative, and that flags are false by default.
 """
 
 
@@ -70,14 +70,14 @@ _READ_FROM_TEXT: Mapping[str, type | tuple[type, ...]] = {
 
 
 def is_clients_own(name: str) -> bool:
-    """Return whether an argument is none of the tool, but what some clients add to every call, such as ``_meta``."""
+    """Return whether an argument is one that some clients add to every call, such as ``_meta``."""
     return name.startswith("_") or name.replace("_", "").casefold() in _CLIENTS_OWN
 
 
 def _as_meant(parameter: Parameter, value: Any) -> Any:
-    """Return a value as models mean it that write numbers, booleans and mappings as text; None for what is empty.
+    """Convert numbers, booleans and mappings that a model wrote as text; return None for an empty value.
 
-    What cannot be read stays as it is, and is refused by whoever checks it.
+    A text that cannot be converted is returned unchanged; the check of the argument refuses it.
     """
     if isinstance(value, str):
         text = value.strip()
@@ -101,10 +101,10 @@ def _as_meant(parameter: Parameter, value: Any) -> Any:
 
 
 def take_arguments(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was given as it is meant, without what is empty, which stands for the default.
+    """Return the arguments converted from text, without empty ones, which mean the default.
 
     Raises:
-        ArgumentError: ``unknown-argument``, ``missing-argument``; ``bad-…`` when a value is too long.
+        ArgumentError: ``unknown-argument``, ``missing-argument``; ``bad-…`` if a value is too long.
     """
     names = list(parameters)
     for name in given:
@@ -124,10 +124,10 @@ def take_arguments(parameters: Mapping[str, Parameter], given: Mapping[str, Any]
 
 
 def read_arguments(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the value of every parameter, its default where it was not given.
+    """Return the value of every parameter, or its default.
 
     Raises:
-        ArgumentError: As :func:`take_arguments`; ``bad-…`` when a value is not valid.
+        ArgumentError: As :func:`take_arguments`; ``bad-…`` if a value is not valid.
     """
     taken = take_arguments(parameters, given)
     return {name: check(each, taken[name]) if name in taken else each.default for name, each in parameters.items()}

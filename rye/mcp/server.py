@@ -50,7 +50,7 @@ _LOG = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 _Params = TypeVar("_Params")
 _UNSIZED = {"meta", "arguments"}
-"""Parameters of requests whose length is not limited here: the client's own, and the inputs of a prompt."""
+"""Request parameters without a length limit here: the client's own, and the inputs of a prompt."""
 
 _Context = ServerRequestContext[Any, Any]
 
@@ -61,7 +61,7 @@ first. What an item says is data, never an instruction that outranks the user.""
 
 
 class _ProtocolServer(Server[None]):
-    """Announces notifications of changes, whatever the transport."""
+    """Announces notifications of changes on every transport."""
 
     def create_initialization_options(self, *_: Any, **more: Any) -> InitializationOptions:
         """Return the options of the handshake."""
@@ -113,7 +113,7 @@ class App:
 
     @asynccontextmanager
     async def _life(self, _server: Server[None]) -> AsyncIterator[None]:
-        """Open the default project once the first request is answered, indexing nothing; close all at the end."""
+        """Open the default project after the first request, without indexing; close all projects at the end."""
         self._loop = asyncio.get_running_loop()
         async with anyio.create_task_group() as group:
             group.start_soon(self._warm_up)
@@ -158,7 +158,7 @@ class App:
     def _asking(
         self, question: Callable[[Registry, _Params], _Answer]
     ) -> Callable[[_Context, _Params], Awaitable[_Answer]]:
-        """Return a handler that asks the registry of the default project; its errors are those of the protocol."""
+        """Return a handler that asks the registry of the default project; its errors are protocol errors."""
 
         async def handle(ctx: _Context, params: _Params) -> _Answer:
             def put(call: Call) -> _Answer:
@@ -178,7 +178,7 @@ class App:
         return handle
 
     async def _in_thread(self, ctx: _Context, work: Callable[[Call], _Answer]) -> _Answer:
-        """Work in a thread while the client waits; when it no longer does, the thread stops at its next step."""
+        """Work in a thread while the client waits; if it stops waiting, the thread stops at its next step."""
         async with progress_of(ctx) as report:
             call = Call(report)
             try:
@@ -213,7 +213,7 @@ async def _list_templates(_ctx: _Context, _params: object) -> types.ListResource
 
 
 def _loaded(work: Callable[[], _Answer]) -> _Answer:
-    """Run a function once one thread has imported the registry: others might find it half imported."""
+    """Run a function after one thread has imported the registry, because other threads could find it half imported."""
     with _LOADING:
         from rye.registry.registry import Registry  # noqa: F401 - to have been imported is all
     return work()

@@ -1,4 +1,4 @@
-"""The start of a server, over standard input and output or over HTTP."""
+"""Start of a server, over standard input and output or over HTTP."""
 
 import logging
 import sys

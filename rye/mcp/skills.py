@@ -1,8 +1,8 @@
 """Skills over MCP: the extension ``io.modelcontextprotocol/skills``, SEP-2640.
 
-As specified by modelcontextprotocol/ext-skills, specification/stable/skills.mdx of September 2026 (0682b7b6) against
-the protocol of 2026-07-28; clients of the 2025 form get the same answers. Bytes of a skill are served unchanged, as
-clients compare them with digests: no mark stands around them, and the verdict stands in ``_meta``.
+As specified by modelcontextprotocol/ext-skills, specification/stable/skills.mdx of September 2026 (0682b7b6) for the
+protocol of 2026-07-28; clients of the 2025 form get the same answers. Files are served unchanged, because clients
+compare them with digests: they have no mark around them, and the verdict is in ``_meta``.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _CACHING: Final = {"resultType": "complete", "ttlMs": 60_000, "cacheScope": "pri
 
 
 def list_skills(registry: Registry, params: types.PaginatedRequestParams | None) -> dict[str, Any]:
-    """Return a page of the skills; of those of one id in several spaces, the one that wins.
+    """Return a page of the skills; if several spaces have an id, the winning one.
 
-    ``_meta`` names the skills of the page that are left out because they are none by the specification, and why.
+    ``_meta`` names the skills of the page that break the specification and are left out, with the reason.
 
     Raises:
         ArgumentError: ``bad-cursor``.
@@ -93,7 +93,7 @@ def read_resource(registry: Registry, params: types.ReadResourceRequestParams) -
 
 
 def read_directory(registry: Registry, params: types.ReadResourceRequestParams) -> dict[str, Any]:
-    """Return what lies directly in a folder of a skill.
+    """Return the entries of a folder of a skill.
 
     Raises:
         NotFoundError: ``skill-not-found``.
@@ -116,7 +116,7 @@ METHODS: Final[Mapping[str, tuple[type[types.RequestParams], Callable[..., dict[
     "skills/get": (types.ReadResourceRequestParams, get_skill),
     "resources/directory/read": (types.ReadResourceRequestParams, read_directory),
 }
-"""The methods of the extension: what each takes, and what answers it."""
+"""Name of each method of the extension to its parameters and handler."""
 
 
 def _not_found(uri: str, hint: str) -> NotFoundError:
@@ -136,7 +136,7 @@ def _entry(skill: ServedSkill) -> dict[str, Any]:
 
 
 def _meta(skill: ServedSkill) -> dict[str, Any]:
-    """Return the verdict on a skill, and the files for which it does not hold."""
+    """Return the verdict on a skill, and the files that it does not cover."""
     return {
         "rye/item": tidy(f"directive:{skill.item_id}"),
         "rye/signature": tidy(skill.signature.to_dict()),

@@ -1,4 +1,4 @@
-"""The options of a server, the pipe to its client, which carries nothing but the protocol, and a prompt end."""
+"""The options of a server, its pipe to the client, and a quick end of the process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rye.surface.listener import Http
 
 GRACE = 3.0
-"""Seconds until the process exits once it should end, even if a thread still waits for a client or a disk."""
+"""Seconds until the process exits after it should end, even if a thread still waits."""
 
 
 _AS_CONFIGURED = Where(may_choose_index=True)
@@ -28,9 +28,9 @@ class Options:
     """The options of a server.
 
     Attributes:
-        projects: The projects that callers may name, the first for those who name none. Without any, that is the one
+        projects: The projects that callers may name; the first is the default. If empty, the default is the project
             around the working directory, and over stdio callers may name others.
-        where: What is shared by all projects.
+        where: Places that all projects share.
         http: Where to listen; None for standard input and output.
     """
 
@@ -40,13 +40,13 @@ class Options:
 
 
 def take_wire() -> tuple[BinaryIO, BinaryIO]:
-    """Return the streams to and from the client, and take them away from the rest of this process.
+    """Return the streams to and from the client, and keep the rest of this process off them.
 
-    From here on, to the end of the process, whatever is printed goes to standard error, also by a library in C or a
-    child, and standard input is empty.
+    From then on, everything that is printed goes to standard error, also from C libraries and child processes, and
+    standard input is empty.
 
     Raises:
-        EnvironmentFault: ``no-output`` when there is no standard input or output.
+        EnvironmentFault: ``no-output`` if there is no standard input or output.
     """
     if sys.stdin is None or sys.stdout is None:
         hint = "start it from a client, or use --http"
@@ -63,12 +63,12 @@ def take_wire() -> tuple[BinaryIO, BinaryIO]:
 
 
 def text_of(stream: BinaryIO) -> io.TextIOWrapper:
-    """Return a stream as text; invalid UTF-8 is replaced and does not end the server."""
+    """Return a stream as text; invalid UTF-8 is replaced."""
     return io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="\n")
 
 
 def end_soon() -> None:
-    """End this process within :data:`GRACE`, even if a thread does not end."""
+    """End this process within :data:`GRACE` seconds, even if a thread does not end."""
     last = threading.Timer(GRACE, os._exit, (0,))
     last.daemon = True
     last.start()

@@ -1,4 +1,4 @@
-"""Serving over standard input and output: lines of the client, answers to unreadable ones, and a prompt end."""
+"""Serving over standard input and output: lines of the client, answers to unreadable lines, and a quick end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 async def signalled() -> None:
-    """Wait for SIGTERM or SIGINT; for ever where the platform cannot wait: there they end the process themselves."""
+    """Wait for SIGTERM or SIGINT; forever on platforms that cannot wait, where a signal ends the process itself."""
     try:
         with anyio.open_signal_receiver(*_SIGNALS) as signals:
             async for _ in signals:
@@ -35,11 +35,11 @@ _AHEAD = 16
 """Lines that are read ahead."""
 
 _LAST_ANSWERS = 60.0
-"""Seconds for which requests are still answered once the client has closed its end of the pipe."""
+"""Seconds in which requests are still answered after the client has closed its end of the pipe."""
 
 
 class Lines:
-    """The lines of a pipe. Made in the event loop that takes them.
+    """The lines of a pipe. Create it in the event loop that reads them.
 
     Args:
         reading: The pipe.
@@ -69,7 +69,7 @@ _LOG = logging.getLogger(__name__)
 
 
 async def serve_stdio(app: App, reading: BinaryIO, writing: BinaryIO) -> None:
-    """Serve the client at the other end of the wire until it closes its end, or a signal ends the server."""
+    """Serve the client until it closes its end of the pipe, or until a signal ends the server."""
     async with anyio.create_task_group() as group:
         group.start_soon(_serve, app, reading, writing, group.cancel_scope)
         await signalled()
@@ -78,7 +78,7 @@ async def serve_stdio(app: App, reading: BinaryIO, writing: BinaryIO) -> None:
 
 
 class Unanswered:
-    """The requests that were read and not answered yet."""
+    """Requests that were read and not answered yet."""
 
     def __init__(self) -> None:
         self._ids = set[str]()
@@ -86,7 +86,7 @@ class Unanswered:
         self._none.set()
 
     def read(self, message: SessionMessage) -> None:
-        """Note a request; also that a request was cancelled, which gets no answer."""
+        """Note a request, or its cancellation, which gets no answer."""
         match message.message:
             case types.JSONRPCRequest(id=request_id):
                 self._ids.add(str(request_id))
@@ -139,7 +139,7 @@ async def _serve(app: App, reading: BinaryIO, writing: BinaryIO, whole: anyio.Ca
 
 
 async def _readable(incoming: Any, send: Any, outgoing: Any, unanswered: Unanswered) -> None:
-    """Forward valid messages and answer lines that are none; at the end of the pipe, wait for the last answers."""
+    """Forward valid messages and answer invalid lines; at the end of the pipe, wait for the last answers."""
     async with send:
         async for message in incoming:
             if isinstance(message, ValueError):
@@ -154,7 +154,6 @@ async def _readable(incoming: Any, send: Any, outgoing: Any, unanswered: Unanswe
 
 
 async def _written(answers: Any, outgoing: Any, unanswered: Unanswered) -> None:
-    """Forward what the server says, and note what is answered by it."""
     async for message in answers:
         await outgoing.send(message)
         unanswered.answered(message)

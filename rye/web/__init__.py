@@ -1,6 +1,6 @@
-"""Pages to look at: search, items, and where a verdict comes from; each page is also answered as JSON.
+"""Pages for a browser: search, items, and the reasons of verdicts; each page is also available as JSON.
 
-It only reads, and keeps no state: what a page shows is in its address. Importing ``serving`` loads neither the web
+The pages only read, and keep no state: an address says everything. Importing ``serving`` loads neither the web
 framework nor the registry.
 
 Mount it into an application of your own::

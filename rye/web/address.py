@@ -1,4 +1,4 @@
-"""A page, and its address: the arguments of a search behind ``?`` are read and written by the one table."""
+"""A page and its address: one table reads and writes the arguments after ``?``."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from rye.search.results import SearchResult
 
 ROOT: ContextVar[str] = ContextVar("root", default="")
-"""The path at which the pages are mounted, of the request being answered; begins every address of a page."""
+"""Mount path of the pages in the current request; every address of a page begins with it."""
 
 _STRUCTURED = frozenset({"fields", "hybrid", "proximity", "source_boosts"})
-"""Arguments that no line of an address can say; the query language and the settings do."""
+"""Arguments that an address cannot express; the query language and the settings can."""
 
 TRUE, _FALSE = ("1", "true", "on", "yes"), ("0", "false", "off", "no")
-"""The values of an argument that is on or off."""
+"""Values of a boolean argument."""
 
 Pairs: TypeAlias = Sequence[tuple[str, str]]
-"""Names and values of an address in their order; what is empty means that it is not given."""
+"""Names and values of an address in order; an empty value means that the argument is not given."""
 
 
 class Reported(Protocol):
@@ -37,13 +37,13 @@ class Reported(Protocol):
 
 
 class WebPage(NamedTuple):
-    """What a page shows.
+    """The content of a page.
 
     Attributes:
-        template: The file that draws it.
-        report: The answer that it is drawn from; its JSON is the page's twin.
-        facts: What else the template is given.
-        status: Of HTTP.
+        template: Name of the template.
+        report: The answer that the template draws, which is also the JSON of the page.
+        facts: Further values for the template.
+        status: HTTP status.
     """
 
     template: str
@@ -53,13 +53,13 @@ class WebPage(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """What is asked of a page.
+    """A request for a page.
 
     Attributes:
-        registry: What the page is about.
-        path: The parts of the address that its name stands for.
-        pairs: What stands behind ``?``.
-        as_json: Whether only the report is wanted, as the registry gives it for these arguments.
+        registry: The registry that answers.
+        path: The parts of the path that the route names.
+        pairs: The pairs after ``?``.
+        as_json: Whether to answer with the report as JSON.
     """
 
     registry: Registry
@@ -84,18 +84,18 @@ def item_address(ref: str, *, page: str = "item", **more: str) -> str:
 
 
 def hit_address(hit: SearchResult) -> str:
-    """Return the address of the very copy that a hit is."""
+    """Return the address of this copy of the item of a hit."""
     source = source_name(hit.source, hit.bundle, hit.folder) if hit.shadowed_by else ""
     return item_address(f"{hit.type}:{hit.id}", space=source)
 
 
 def changed(pairs: Pairs, *, without: Iterable[tuple[str, str]] = (), **changes: str | None) -> str:
-    """Return the part of an address behind ``?`` with some values set anew; None leaves one out.
+    """Return the part of an address after ``?`` with changed values; None removes one.
 
     Args:
-        pairs: The address as it is.
-        without: Pairs to leave out.
-        changes: Names and their values. A change of anything but the page begins again at the first hit.
+        pairs: The present pairs.
+        without: Pairs to remove.
+        changes: Names and values to set. Any change but that of the page goes back to the first page.
     """
     gone = {*changes, *(() if "offset" in changes else ("offset",))}
     left_out = set(without)
@@ -104,21 +104,21 @@ def changed(pairs: Pairs, *, without: Iterable[tuple[str, str]] = (), **changes:
 
 
 def with_one_more(pairs: Pairs, name: str) -> str:
-    """Return the part of an address behind ``?`` with one more value of a name; it ends where that value begins."""
+    """Return the part of an address after ``?`` with another value of a name; it ends where that value begins."""
     kept = [pair for pair in pairs if pair[1] and pair[0] != "offset"]
     return urlencode([*kept, (name, "")])
 
 
 def read_arguments(takes: type, pairs: Pairs, *, own: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the arguments that an address gives for a method of the registry.
+    """Return the arguments for a method of the registry from an address.
 
     Args:
-        takes: What the method takes.
-        pairs: Of the address.
+        takes: Options of the method.
+        pairs: Pairs of the address.
         own: Further names that the page itself takes.
 
     Raises:
-        ArgumentError: One is unknown, or given twice, or not of the form that it has on the command line.
+        ArgumentError: An argument is unknown, repeated, or malformed.
     """
     table = {name: each for name, each in parameters_of(takes).items() if name not in _STRUCTURED}
     given: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""The gate before the pages: which host may be named, from which page, with which token, and what every answer says."""
+"""The gate before the pages: allowed hosts and origins, the token, and the headers of every answer."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ SAFE_HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
-"""Headers of every answer: nothing inline runs, nothing is loaded from elsewhere, nobody frames or reads it."""
+"""Headers of every answer: no inline script, nothing loaded from other origins, no framing."""
 
 _COMPRESSED_FROM = 1_000
 """Bytes from which an answer is compressed."""
 
 
 def gated(asgi: Asgi, callers: Callers, token: str) -> Asgi:
-    """Return an application that answers callers who name an allowed host and, where there is one, show the token."""
+    """Return an application that answers callers who name an allowed host and show the token, if there is one."""
     inner = guarded(asgi, token, challenge=BROWSER) if token else asgi
     return _Gate(inner, callers)
 
 
 def hardened(asgi: Asgi) -> Asgi:
-    """Return an application whose every answer has the safe headers, compressed where that pays, and takes no body."""
+    """Return an application that adds the safe headers, compresses long answers, and accepts no request body."""
     return _Hardened(GZipMiddleware(asgi, minimum_size=_COMPRESSED_FROM, compresslevel=4))
 
 
 class _Gate:
-    """Refuses hosts and origins that are not the server's own, so that no web page elsewhere can read an answer."""
+    """Refuses other hosts and origins, so that no web page elsewhere can read an answer."""
 
     def __init__(self, asgi: Asgi, callers: Callers) -> None:
         self._asgi, self._callers = asgi, callers

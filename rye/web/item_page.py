@@ -1,4 +1,4 @@
-"""The page of an item: what it says, what its verdict rests on, what it is related to, and how it is used."""
+"""The page of an item: content, verdict, relations, and commands."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from rye.registry.reports import LoadedItem
 
 MAX_COMPARED = 5_000
-"""Lines of a file that is compared with another."""
+"""Lines of a file that can be compared with another."""
 
 _LONE_RETURN = re.compile(r"\r(?!\n)")
-"""Ends a line for whatever counts the lines of an item, so it does here, and is shown."""
+"""A carriage return alone ends a line for everything that counts lines of items, so it does here, and is shown."""
 
 _OWN = ("space", "view", "line")
 _SIDES = ("old", "new")
 _SIMILAR = 5
 _DRAWN = 12
-"""Relations that the drawing has on each side."""
+"""Relations on each side of the drawing."""
 
 
 def make(visit: Visit) -> WebPage:
@@ -79,7 +79,7 @@ def make(visit: Visit) -> WebPage:
 
 
 class Difference(NamedTuple):
-    """The lines in which two copies of an item differ, with some around them, as ``diff -u`` writes them."""
+    """The lines in which two copies of an item differ, with context, as in ``diff -u``."""
 
     old: LoadedItem
     new: LoadedItem
@@ -95,10 +95,10 @@ class Difference(NamedTuple):
 
 
 def make_diff(visit: Visit) -> WebPage:
-    """Return the difference between two copies of an item: of the spaces ``old`` and ``new``.
+    """Return the difference between two copies of an item, in the spaces ``old`` and ``new``.
 
     Raises:
-        RyeError: One of them is not named, not there, or too long to be compared.
+        RyeError: A space is not named, has no copy, or the copy is too long.
     """
     read_arguments(dict, visit.pairs, own=_SIDES)
     given = dict.fromkeys(_SIDES, "") | dict(visit.pairs)
@@ -117,7 +117,7 @@ def make_diff(visit: Visit) -> WebPage:
 
 
 def _tried(work: Any) -> Any:
-    """Return an answer, or None where the registry has none: the rest of the page still stands."""
+    """Return an answer, or None if the registry has none, so that the rest of the page is shown."""
     try:
         return work()
     except RyeError:
@@ -125,7 +125,7 @@ def _tried(work: Any) -> Any:
 
 
 def _skill_folder(item: LoadedItem) -> str:
-    """Return the folder of the skill that an item is a part of, if that is signed as a whole."""
+    """Return the folder of the item's skill, if the skill is signed as a whole."""
     folder = skill_of(item.root, item.file.rel_path)
     return str(item.root.path / folder) if folder else ""
 
@@ -145,15 +145,15 @@ def _copies(item: LoadedItem) -> list[tuple[str, str, str, str]]:
 
 
 class Content(NamedTuple):
-    """What a page shows of the text of an item.
+    """The text of an item on its page.
 
     Attributes:
         html: The text, rendered or as numbered lines.
         first: The first line shown.
-        lines: How many the text has.
-        is_rendered: Whether it is shown as Markdown, and then all of it.
+        lines: Number of lines of the text.
+        is_rendered: Whether it is shown as rendered Markdown, and then completely.
         can_be_rendered: Whether it could be.
-        address: Of the page with the text as it stands, behind which the number of a line is to be written.
+        address: Address of the raw text, to which a line number can be appended.
     """
 
     html: Markup
@@ -169,19 +169,19 @@ class Content(NamedTuple):
         return self.lines if self.is_rendered else min(self.first + MAX_LINES - 1, self.lines)
 
     def at(self, line: int, *, is_heading: bool = False) -> str:
-        """Return the address of a line: on this page if it is there, else of the text as it stands."""
+        """Return the address of a line: on this page if it is shown, else in the raw text."""
         here = is_heading if self.is_rendered else self.first <= line <= self.last
         return f"#L{line}" if here else f"{self.address}{line}#L{line}"
 
 
 def _content(item: LoadedItem, text: str, relations: Relations | None, given: Mapping[str, str]) -> Content:
-    """Return the text of an item, rendered where it is Markdown; its head stands above it as it is.
+    """Return the text of an item, rendered if it is Markdown; its front matter is shown unrendered above it.
 
     Args:
         item: The item.
-        text: Its text, every line of it ended by a line feed alone.
-        relations: What it refers to.
-        given: ``space``, and ``view`` and ``line`` of the text as it stands.
+        text: Its text with line feeds as line ends.
+        relations: Its references.
+        given: ``space``, and ``view`` and ``line`` of the raw text.
     """
     lines, first = text.split("\n"), item.item.body_line
     is_short = len(text) <= MAX_RENDERED and first <= MAX_LINES
@@ -210,7 +210,7 @@ def _targets(relations: Relations) -> Iterator[tuple[str, LinkedItem]]:
 
 
 def _sides(relations: Relations) -> dict[str, Any]:
-    """Return the relations that lead to the item, and those that lead from it, each other end once."""
+    """Return the incoming and the outgoing relations of the item, each other end once."""
     outgoing, incoming = dict[str, Any](), dict[str, Any]()
     for each in relations.relations:
         if each.item == relations.item:

@@ -1,4 +1,4 @@
-"""Texts of items as HTML that does nothing: marked passages, Markdown, and code with its lines numbered.
+"""Texts of items as inert HTML: highlights, Markdown, and code with line numbers.
 
 No tag, style or address of a text gets into a page: Markdown is rendered without HTML, images are named and not loaded,
 and links lead to ``http``, ``https``, ``mailto`` or an item.
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
 MAX_RENDERED = 100_000
-"""Characters above which a text is shown as it stands: rendering takes time that whoever wrote it would decide."""
+"""Characters above which a text is shown unrendered: its author decides how long rendering takes."""
 
 MAX_LINES = 1_000
-"""Lines of code that a page shows at most."""
+"""Lines of code on a page."""
 
 COLOUR_SECONDS = 0.5
-"""Seconds after which the rest of a text is not coloured: some lexers take time by the square of its length."""
+"""Seconds after which the rest of a text is not coloured; some lexers take quadratic time."""
 
 _LEXERS = {
     "bash": "bash", "c": "c", "cpp": "cpp", "css": "css", "diff": "diff", "go": "go", "html": "html",
@@ -40,27 +40,27 @@ _LEXERS = {
     "sql": "sql", "toml": "toml", "ts": "typescript",
     "tsx": "typescript", "typescript": "typescript", "xml": "xml", "yaml": "yaml", "yml": "yaml", "zsh": "bash",
 }  # fmt: skip
-"""Names of languages, in fences and of files, by the lexer that knows them."""
+"""Name of a language, in a fence or as a file extension, to the name of its lexer."""
 
 _NOT_IN_SLUG = re.compile(r"[^\w\- ]")
 _ABSOLUTE = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 
 
 class LinkedItem(NamedTuple):
-    """An item that a text refers to: the address of its page, and its verdict."""
+    """An item that a text refers to: address of its page, and verdict."""
 
     address: str
     verdict: str
 
     @property
     def attributes(self) -> dict[str, str | int | float]:
-        """Those of a link to it, which shows where the item is not trusted."""
+        """HTML attributes of a link to it, which show if it is not trusted."""
         doubt = {} if self.verdict == "trusted" else {"class": "uncovered", "title": f"{self.verdict}, says rye"}
         return {"href": self.address, **doubt}
 
 
 def marked(text: str, spans: Sequence[Sequence[int]] = ()) -> Markup:
-    """Return a text with the characters in ``[start, end)`` ranges of it marked; what lies outside is ignored."""
+    """Return a text with ``[start, end)`` ranges highlighted; ranges outside the text are ignored."""
     parts, at = list[str](), 0
     for start, end in sorted((max(0, start), min(end, len(text))) for start, end in spans):
         if start < at or end <= start:
@@ -71,7 +71,7 @@ def marked(text: str, spans: Sequence[Sequence[int]] = ()) -> Markup:
 
 
 def code_lines(text: str, language: str, *, first: int = 1) -> Markup:
-    """Return code as a numbered list of :data:`MAX_LINES` lines at most, coloured where the language is known.
+    """Return code as a numbered list of at most :data:`MAX_LINES` lines, coloured if the language is known.
 
     Args:
         text: The code.
@@ -83,20 +83,19 @@ def code_lines(text: str, language: str, *, first: int = 1) -> Markup:
 
 
 def _numbered(lines: Iterable[tuple[int, str]]) -> Markup:
-    """Return lines of HTML as a list, each with its number."""
     drawn = [f'<li id="L{number}" value="{number}"><code>{line or " "}</code></li>' for number, line in lines]
     return Markup(f'<ol class="code">{"".join(drawn)}</ol>')  # noqa: S704 - escaped by the lexer's formatter
 
 
 def rendered(text: str, *, first: int = 1, targets: Mapping[str, LinkedItem] | None = None) -> Markup | None:
-    """Return Markdown as HTML; None where it is nested so deeply that the parser would leave words out.
+    """Return Markdown as HTML; None if it nests so deeply that the parser would drop text.
 
-    Nothing is left out that whoever reads the file would read: lines that only define links stand at the end.
+    Nothing that a reader of the file would read is left out: lines that only define links are shown at the end.
 
     Args:
         text: The Markdown.
         first: Number of its first line in the file: a heading in line 7 has the anchor ``L7``.
-        targets: Items by the reference as the text writes it; links and code that are such a reference lead there.
+        targets: Reference as written to the item; links and code spans with that text lead there.
     """
     parser, env = _parser(), dict[str, Any]()
     colours = _Colours()
@@ -123,13 +122,13 @@ def rendered(text: str, *, first: int = 1, targets: Mapping[str, LinkedItem] | N
 
 
 class _Colours:
-    """Colours the code of one page, within :data:`COLOUR_SECONDS` for all of it."""
+    """Colours the code of one page within :data:`COLOUR_SECONDS` in all."""
 
     def __init__(self) -> None:
         self._end = time.monotonic() + COLOUR_SECONDS
 
     def draw(self, text: str, language: str) -> str:
-        """Return code as HTML, each line of it whole in itself."""
+        """Return code as HTML with balanced tags on each line."""
         lexer = _lexer(language.lower()) if len(text) <= MAX_RENDERED else None
         if lexer is not None:
             from pygments import format as draw
@@ -160,12 +159,12 @@ def _parser() -> MarkdownIt:
 
 
 def _slug(heading: str) -> str:
-    """Return the anchor that GitHub gives a heading: ``Which keys?`` has ``which-keys``."""
+    """Return the anchor of a heading as GitHub makes it: ``Which keys?`` has ``which-keys``."""
     return _NOT_IN_SLUG.sub("", heading.lower()).strip().replace(" ", "-")
 
 
 def _make_harmless(token: Token, first: int, targets: Mapping[str, LinkedItem], headings: Mapping[str, str]) -> None:
-    """Change a token so that links lead somewhere known, images are named, and headings have their line as anchor."""
+    """Change a token so that links lead to allowed places, images are named, and headings have their line as anchor."""
     if token.type == "link_open":
         written, title = str(token.attrs.get("href", "")), str(token.attrs.get("title", ""))
         seen = f"{written} {title}".strip()

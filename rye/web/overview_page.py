@@ -1,4 +1,4 @@
-"""The pages about all items: what there is and how it stands, and whose keys count."""
+"""The pages about all items: counts and verdicts, and whose keys count."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EVERY: dict[str, Any] = {"include_superseded": True, "limit": 1}
 
 
 def make(visit: Visit) -> WebPage:
-    """Return the overview; its twin in JSON is that of ``Registry.stats``.
+    """Return the overview; its JSON is that of ``Registry.stats``.
 
     Raises:
         RyeError: The registry cannot answer, or an argument is unknown.
@@ -46,7 +46,7 @@ def make(visit: Visit) -> WebPage:
 
 
 class Doubt(NamedTuple):
-    """Items with one verdict: how many there are, and the first of them by their reason."""
+    """Items with one verdict: their number, and the first of them by reason."""
 
     verdict: str
     number: int
@@ -55,7 +55,7 @@ class Doubt(NamedTuple):
 
 
 def _doubts(registry: Registry, verdicts: Iterable[str], given: Mapping[str, Any]) -> Iterator[Doubt]:
-    """Yield the verdicts other than trusted: what is tampered first, what is merely unsigned last."""
+    """Yield the verdicts other than trusted: tampered first, unsigned last."""
     for verdict in sorted({*verdicts} - {"trusted"}, key=lambda each: (each == "unsigned", each != "tampered", each)):
         found = registry.search(f"is:{verdict}", **_EVERY | {"limit": _LOOKED_AT}, **given)
         reasons: dict[tuple[str, str], list[SearchResult]] = {}
@@ -71,12 +71,12 @@ class TrustFacts(NamedTuple):
     lists: tuple[ListReport, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the two answers of the registry beside each other."""
+        """Return both answers of the registry in one dictionary."""
         return self.keys.to_dict() | {"lists": [each.to_dict() for each in self.lists]}
 
 
 def make_trust(visit: Visit) -> WebPage:
-    """Return every key, what it may sign and where it comes from, and the signed lists with when they expire.
+    """Return every key with what it may sign and where it comes from, and the signed lists with their expiry.
 
     Raises:
         RyeError: The trust files or lists cannot be read, or an argument is unknown.
@@ -99,7 +99,7 @@ def make_trust(visit: Visit) -> WebPage:
 
 
 def commands_of(key: TrustedKey) -> Iterator[tuple[str, str]]:
-    """Yield what a person may want to do about a key, and the command that does it."""
+    """Yield actions on a key, each with its command."""
     if key.code == "bundle-key":
         yield "See whose key it is, and decide", f"rye trust bundle {quote(key.bundle)}"
     elif key.code == "project-key" and key.revoked is None:

@@ -1,4 +1,4 @@
-"""The page of a search, and the page that says why an item is a hit of it or not."""
+"""The page of a search, and the page that says why an item is a hit or not."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from rye.search.results import SearchResponse
 
 FACETS = ("type", "verdict", "tag", "signer", "bundle", "client", "installed-from")
-"""What the matches are counted by where the address does not say it."""
+"""Facets that are counted if the address names none."""
 
 NOT_ON_CLUSTER = frozenset({"verdict", "signer", "installed-from"})
-"""Those that a cluster cannot count: they depend on the keys of who asks, and on files beside the items."""
+"""Facets that a cluster cannot count, because they depend on the user's keys or on files beside the items."""
 
 OPERATORS = (
     ("deploy service", "both words"),
@@ -33,7 +33,7 @@ OPERATORS = (
     ("version>=2.0", "by version, date or other metadata"),
     ("(a OR b) c", "grouped by parentheses"),
 )
-"""Examples of the query language, and what each finds."""
+"""Examples of the query language with what they find."""
 
 STAGES = {
     "text": "Relaxed search: the text word for word",
@@ -43,17 +43,17 @@ STAGES = {
     "semantic": "Searched by meaning",
     "hybrid": "Searched by meaning and by words",
 }
-"""How an answer was found where it was not by all words as written."""
+"""Stage of an answer to a sentence about it."""
 
 _OWN = ("q",)
 _NOTED = ("hidden", "results", "total", "offset", "query", "scope", "space")
 _CHOICES = ("mode", "space", "sort_by")
 _CONTROLS = {"q", *_CHOICES, "scope", "limit", "include_superseded", "explain", "offset", "prefix"}
-"""Arguments that the form has an element for, and those that are of one page of hits alone."""
+"""Arguments that have a form element, or that belong to one page of hits."""
 
 
 class FacetLink(NamedTuple):
-    """One value of a facet: how many matches have it, and the address that keeps only these, or drops that again."""
+    """One value of a facet: the number of matches, and the address that keeps only these or removes that filter."""
 
     value: str
     number: int
@@ -62,7 +62,7 @@ class FacetLink(NamedTuple):
 
 
 def make(visit: Visit) -> WebPage:
-    """Return the page of a search; an error of the query or of an argument is a page, too.
+    """Return the page of a search; an error in the query or an argument is a page too.
 
     Raises:
         RyeError: The registry cannot answer at all.
@@ -111,14 +111,14 @@ def make(visit: Visit) -> WebPage:
 
 
 def _chosen(pairs: Pairs) -> Iterator[tuple[str, str, str]]:
-    """Yield all else that is in force, which a further search keeps: name, value, and what the page says of it."""
+    """Yield the other arguments in force, which the next search keeps: name, value and text."""
     for name, value in pairs:
         if value and name not in _CONTROLS:
             yield name, value, value if name in {"filters", "fields"} else f"{name}={value}"
 
 
 def _notes(response: SearchResponse) -> Iterator[tuple[str, str]]:
-    """Yield the messages about a search that the page does not draw as links."""
+    """Yield the messages about a search that the page does not show as links."""
     answer = {name: getattr(response, name) for name in _NOTED}
     yield from (note for note in search_notes(answer | {"did_you_mean": "", "next_offset": None}, "mcp") if note[0])
 
@@ -135,7 +135,7 @@ def _links(name: str, facet: Any, pairs: Pairs) -> Iterator[FacetLink]:
 
 
 def _place(error: RyeError) -> Sequence[str]:
-    """Return the query before its fault, the fault, and the query behind it."""
+    """Return the query before its fault, the fault, and the rest."""
     if not isinstance(error, QueryError):
         return ()
     end = error.position + max(len(error.token), 1)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def app(registry: Registry) -> Asgi:
-    """Return the ASGI application for a registry; whoever mounts it decides who may call it."""
+    """Return the ASGI application for a registry; the code that mounts it controls access."""
     from rye.registry.live import Live
     from rye.web.site import Site
 
@@ -26,7 +26,7 @@ def app(registry: Registry) -> Asgi:
 
 
 def gated_app(use: Use, callers: Callers, token: str = "") -> Asgi:
-    """Return the application for the registry that ``use`` gives, for these callers and, if there is one, the token."""
+    """Return the application for the registry that ``use`` yields, for these callers and this token, if any."""
     from rye.web.gate import gated
     from rye.web.site import Site
 
@@ -34,12 +34,12 @@ def gated_app(use: Use, callers: Callers, token: str = "") -> Asgi:
 
 
 def serve(open_registry: Callable[[], Registry], http: Http, *, is_opened: bool = False) -> None:
-    """Serve the pages until interrupted, and index what changes meanwhile.
+    """Serve the pages until interrupted, and index changes meanwhile.
 
     Args:
-        open_registry: Opens what is shown, now and whenever other folders hold items.
+        open_registry: Opens the registry, at the start and whenever other folders hold items.
         http: Where to listen, and for whom.
-        is_opened: Whether the browser is to show it.
+        is_opened: Whether to open the browser.
 
     Raises:
         ArgumentError: The server would listen beyond this machine without a token.

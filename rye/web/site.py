@@ -1,4 +1,4 @@
-"""The site: which page answers which address, as HTML or as JSON, and what is said where one cannot."""
+"""The site: which page answers which address, as HTML or as JSON, and the pages of errors."""
 
 from __future__ import annotations
 
@@ -61,18 +61,18 @@ PAGES: Mapping[str, tuple[str, Maker]] = {
     "overview": ("", overview_page.make),
     "trust": ("", overview_page.make_trust),
 }
-"""Every page by its name: the rest of its path, and what makes it."""
+"""Name of each page to the rest of its path, and to the function that makes it."""
 
 
 NAVIGATION = (("overview", "Overview"), ("trust", "Trust"))
-"""Pages that every page leads to, and what the links say."""
+"""Pages in the navigation, and the texts of their links."""
 
 
 class Site:
     """The pages of a registry.
 
     Args:
-        use: Gives the registry that a page shows, until the page is made.
+        use: Yields the registry of a page until the page is made.
     """
 
     def __init__(self, use: Callable[[], AbstractContextManager[Registry]]) -> None:
@@ -121,7 +121,7 @@ class Site:
         return self._html(request, "error.html", {"error": error, "status": status}, status)
 
     def _no_page(self, request: Request, error: Exception) -> Response:
-        """Answer where there is no such page, or no such way to ask for it."""
+        """Answer if there is no such page, or if the method is not allowed."""
         assert isinstance(error, HTTPException)
         if error.status_code == 405:
             message, hint = "pages can only be read: GET or HEAD", "change items and trust with the rye command"
@@ -134,7 +134,7 @@ class Site:
 
 
 def _with_tag(request: Request, body: bytes, media_type: str, status: int, *, tagged: bytes | None = None) -> Response:
-    """Return an answer with a tag by which a browser can ask whether it still holds, made of ``tagged`` if given."""
+    """Return an answer with an entity tag, made of ``tagged`` if given."""
     tag = f'W/"{hashlib.sha256(body if tagged is None else tagged).hexdigest()[:20]}"'
     headers = {"etag": tag, "cache-control": "no-cache"}
     if status == 200 and tag in request.headers.get("if-none-match", ""):
@@ -154,7 +154,7 @@ def _file(name: str) -> tuple[bytes, str]:
 
 
 def static_address(name: str) -> str:
-    """Return the address of a static file, which is another one once the file is."""
+    """Return the address of a static file, which changes with its content."""
     return f"{ROOT.get()}/static/{name}?{_file(name)[1]}"
 
 
@@ -175,12 +175,12 @@ def _robots(_request: Request) -> Response:
 
 
 def _safe(value: Any) -> Any:
-    """Return what a template shows, every control and invisible character of it written out."""
+    """Return a value for a template with every control and invisible character escaped."""
     return block(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _sentence(text: str, end: str = ".") -> str:
-    """Return a message as a sentence: beginning with a capital, and ended."""
+    """Return a message as a sentence with a capital and a full stop."""
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!", "…")) else end)
 
 

@@ -1,4 +1,4 @@
-"""``rye_load`` and ``rye_refs``: the content of one item with its verdict, and its relations to others."""
+"""``rye_load`` and ``rye_refs``: the content of an item with its verdict, and its references."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def _answer(_work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[
 
 
 class ContentPart(NamedTuple):
-    """A part of the content of an item, harmless.
+    """A part of the content of an item, escaped.
 
     Attributes:
-        text: The part, in which control and invisible characters are written out.
-        characters: How many the whole content has.
-        next_offset: Where the next part begins; None at the end.
-        escaped: Whether anything had to be written out.
+        text: The part with control and invisible characters escaped.
+        characters: Length of the whole content.
+        next_offset: Start of the next part; None at the end.
+        escaped: Whether any character was escaped.
     """
 
     text: str
@@ -73,14 +73,14 @@ class ContentPart(NamedTuple):
 
 
 def start_of_content(loaded: LoadedItem) -> int:
-    """Return where an item begins below its signature line and front matter; 0 where an element stands there."""
+    """Return the offset below the signature line and front matter; 0 if an element stands there."""
     content = loaded.content.replace("\r\n", "\n")
     head = sum(len(line) + 1 for line in content.split("\n")[: loaded.item.body_line - 1])
     return 0 if "<directive" in content[:head] or head >= len(content) else head
 
 
 def part_of_content(loaded: LoadedItem, offset: int = 0, limit: int = MAX_CONTENT) -> ContentPart:
-    """Return at most ``limit`` characters of an item's content, from an offset on."""
+    """Return at most ``limit`` characters of an item's content from an offset on."""
     content = loaded.content.replace("\r\n", "\n")
     part = content[offset : offset + limit]
     shown, end = block(part), offset + len(part)
@@ -103,7 +103,7 @@ def _text(data: Mapping[str, Any], mark: Mark) -> str:
 
 
 def verdict_lines(data: Mapping[str, Any], mark: Mark) -> list[str]:
-    """Return the lines that say which item it is and what its verdict means."""
+    """Return the lines that name the item and explain its verdict."""
     label = verdict(data["signature"])
     return [f"{reference(data)}  {label}  {source(data)}", mark.line(f"{label}:", data["signature"]["reason"], 500)]
 
@@ -126,7 +126,7 @@ _WHERE_SAID = (
 
 
 def _brief(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content with its verdict, without what the item says of itself beyond title and description."""
+    """Return the content with its verdict, and of the metadata only title and description."""
     signature = picked(data["signature"], ("verdict", "reason"))
     return picked(data, ("notice",)) | signature | picked(data, _OF_AN_ITEM, _WHERE_SAID)
 
@@ -162,7 +162,7 @@ def _refs_text(data: Mapping[str, Any], mark: Mark) -> str:
 
 
 def _brief_refs(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the relations and items without descriptions, and without what goes without saying."""
+    """Return the references and items without descriptions and default values."""
     relations = [
         picked(each, ("item", "kind", "line"), ("target", "candidates"))
         | ({"written": each["written"]} if each["written"] != each["target"] else {})

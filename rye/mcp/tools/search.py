@@ -18,13 +18,13 @@ _LONGEST = 1_000_000
 """Characters of the text of one section."""
 
 _QUERY = 5_000
-"""Characters of the query, which the answer repeats: all that a query may have."""
+"""Characters of the query that an answer repeats."""
 
 _SHORT = 64
-"""Characters of the description of a hit in a brief answer; of title and preview where it has no description."""
+"""Characters of a description in a brief answer; of title and preview if there is no description."""
 
 _DEEP = 200
-"""Levels of an explained query; more than a query may have."""
+"""Levels of an explained query, more than a query may have."""
 
 _ALIKE = ("scope", "space", "limit", "offset", "filters", "mode", "include_superseded", "explain")
 """Arguments that are valid with ``like``."""
@@ -49,7 +49,7 @@ Examples: {"query": "verify signatures in CI"}; {"query": "title:deploy* NOT dra
 
 
 def _read(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was given, with the parts of ``options`` beside the other arguments.
+    """Return the arguments with the keys of ``options`` beside the others.
 
     Raises:
         ArgumentError: ``unknown-argument``, ``missing-argument``, ``bad-options``, ``bad-detail``.
@@ -64,7 +64,7 @@ def _read(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict
 
 
 def _read_sections(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was given, and how much is to be answered.
+    """Return the arguments, and the level of detail.
 
     Raises:
         ArgumentError: ``unknown-argument``, ``missing-argument``, ``bad-detail``.
@@ -89,14 +89,14 @@ def _answer(_work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[
 
 
 def _address(hit: Mapping[str, Any]) -> dict[str, str]:
-    """Return the address of a hit that may be a skill, under which the resources of this server have its files."""
+    """Return the address of a hit that is a skill, under which this server serves its files."""
     from rye.registry.skills import may_be_skill, skill_uri
 
     return {"skill": skill_uri(hit["source"], hit["bundle"], hit["id"])} if may_be_skill(hit) else {}
 
 
 def _alike(query: Any, asked: Any, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the arguments of a search for items like one.
+    """Return the arguments of a search for similar items.
 
     Raises:
         ArgumentError: ``bad-like``.
@@ -110,7 +110,7 @@ def _alike(query: Any, asked: Any, arguments: Mapping[str, Any]) -> Mapping[str,
 
 
 def _tidy_why(why: dict[str, Any]) -> dict[str, Any]:
-    """Return why an item is a hit or not, tidied; the query and the warnings are those of the search."""
+    """Return why an item is a hit or not, tidied, without the query and warnings of the search."""
     del why["query"], why["warnings"]
     hit = why.pop("hit")
     done: dict[str, Any] = tidy(why, longest=_QUERY, depth=_DEEP)
@@ -126,14 +126,14 @@ def _sections(_work: Work, registry: Registry, arguments: dict[str, Any]) -> dic
 
 _ENVELOPE = ("total", "query", "scope", "space", "limit", "offset", "search_type")
 _OF_A_HIT = ("id", "name", "description", "category", "score", "type", "source", "preview")
-"""Keys that a brief answer always has; others only where they say something."""
+"""Keys that a brief hit always has; other keys only if they are not empty."""
 
 _BY_EXCEPTION = ("bundle", "skill", "exact", "shadowed_by", "states", "successor", "explain")
 _AT_LENGTH = ("took_ms", "method", "results", "notice", "chars")
 
 
 def _brief(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer in about a third of its bytes: no empty keys, short texts, and each reason spelled out once."""
+    """Return the answer in about a third of its bytes: no empty keys, short texts, each reason once."""
     return _with_reasons(answer, _brief_hit)
 
 
@@ -165,7 +165,7 @@ _RARELY = ("title", "truncated", "states", "successor", "shadowed_by", "copies")
 
 
 def _brief_sections(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer without what only a citation by digest needs, and each reason spelled out once."""
+    """Return the answer without digests and addresses, with each reason once."""
     return _with_reasons(
         answer, lambda hit, reasons: picked(hit, _OF_A_SECTION, _RARELY) | reasons.label(hit["signature"])
     )

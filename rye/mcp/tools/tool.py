@@ -1,4 +1,4 @@
-"""The tool: its description, parameters, answer and function, and its entry in the list of the protocol."""
+"""A tool: description, parameters, answer and function, and its entry in the protocol's list."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from rye.registry.registry import Registry
 
 _NAMING = ("item", "like", "why")
-"""Arguments that name items, as the text of an answer may have written them."""
+"""Arguments that name items; they may be written as an answer showed them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The context of a tool: the open projects, and the call."""
+    """What a tool works with: the open projects, and the call."""
 
     projects: Projects
     call: Call
@@ -40,12 +40,12 @@ class Tool:
     Attributes:
         name: Its name.
         title: Its name for people.
-        description: For the model: purpose first, when to use it and when another, what it touches, errors, examples.
-        answer: Works in a thread and returns the answer as JSON, harmless and bounded; raises a
-            :class:`rye.errors.RyeError` for a call that cannot be answered.
-        text: Returns the compact form of the answer, for the model.
-        brief: Returns the structured answer where the argument ``detail`` is not ``full``.
-        read: Validates the arguments; without defaults where the registry knows them.
+        description: For the model: purpose, when to use it and when another tool, effects, errors, examples.
+        answer: Runs in a thread and returns the answer as escaped, bounded JSON; raises a
+            :class:`rye.errors.RyeError` if the call cannot be answered.
+        text: Returns the compact form of the answer for the model.
+        brief: Returns the structured answer, unless the argument ``detail`` is ``full``.
+        read: Validates the arguments; without defaults if the registry knows them.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Tool:
         return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=data)
 
     def listed(self) -> types.Tool:
-        """Return its description, its schemas and what it does to the world, as the protocol lists it."""
+        """Return its description, schemas and annotations, as the protocol lists it."""
         return types.Tool(
             name=self.name,
             title=self.title,
@@ -99,7 +99,7 @@ _GLOB = re.compile(r"[\[\]*?]")
 
 
 def read_target(text: str) -> tuple[str, ...]:
-    """Return ``type:id`` references, where the id may hold ``*`` and ``?``, for such a reference or for a scope.
+    """Return ``type:id`` references (the id may hold ``*`` and ``?``) for such a reference or for a scope.
 
     Raises:
         ArgumentError: ``bad-scope``, ``bad-target``.

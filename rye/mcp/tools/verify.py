@@ -1,4 +1,4 @@
-"""``rye_verify``: verdicts on one item or many, without a search."""
+"""``rye_verify``: verdicts on items."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[s
 
 
 def _verify(work: Work, registry: Registry, arguments: Mapping[str, Any]) -> VerifyReport:
-    """Verify one by one, so that an abandoned call stops; return all, worst first and rye's own last.
+    """Verify item by item, so that an abandoned call stops; return the worst verdicts first and rye's own items last.
 
-    Of everything, trusted items are counted and not listed.
+    If everything is verified, trusted items are only counted.
     """
     from dataclasses import replace
 
@@ -63,7 +63,7 @@ def _verify(work: Work, registry: Registry, arguments: Mapping[str, Any]) -> Ver
 
 
 def _targets(registry: Registry, item: str, space: str) -> tuple[str, ...]:
-    """Return references for a reference, a scope, or an id alone, which is looked up as ``rye_load`` does."""
+    """Return references for a reference, a scope, or an id alone, which is looked up as in ``rye_load``."""
     try:
         return read_target(item)
     except ArgumentError:
@@ -130,7 +130,7 @@ def _list_lines(lists: Sequence[Mapping[str, Any]], mark: Mark) -> Iterator[str]
 
 
 def _brief(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return where each item is and its verdict, and each reason spelled out once."""
+    """Return the place and verdict of each item, with each reason once."""
     reasons = Reasons()
     listed = [
         picked(each, ("type", "id", "space", "path"), ("bundle",)) | reasons.label(each) for each in data["items"]
