@@ -10,7 +10,7 @@ from rye.options.search import MAX_OFFSET, MAX_QUERY, RefsOptions, SearchOptions
 MAX_CONTENT = 100_000
 """Characters of an item's content in one answer."""
 
-_whole = partial(Parameter, kind="integer")
+_integer = partial(Parameter, kind="integer")
 _ITEM = Parameter(
     "`type:id`, or an id that only one type has",
     brief="A type:id, an id, skill:NAME or path.",
@@ -37,7 +37,7 @@ _FIRST = frozenset({"scope", "space", "limit", "offset", "sort_by", "fields", "f
 """Search options that are arguments of their own; the others are keys of ``options``."""
 
 _MORE: Mapping[str, Parameter] = {
-    **{name: each for name, each in _SEARCH.items() if name not in _FIRST},
+    **{name: parameter for name, parameter in _SEARCH.items() if name not in _FIRST},
     "detail": _DETAIL._replace(notes="see below"),
     "like": Parameter(
         "An item, as `type:id` or an id alone: instead of hits of a query the items most like it, as "
@@ -55,7 +55,7 @@ _MORE: Mapping[str, Parameter] = {
     ),
 }
 _Options: Any = TypedDict(  # type: ignore[misc]
-    "_Options", {name: Annotated[each.type or str, each] for name, each in _MORE.items()}, total=False
+    "_Options", {name: Annotated[parameter.type or str, parameter] for name, parameter in _MORE.items()}, total=False
 )
 _TABLE: Mapping[str, Mapping[str, Parameter]] = {
     "rye_search": {
@@ -67,7 +67,7 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
             longest=MAX_QUERY,
             hint='give words to search for, or an empty query ("") to list all, and with like',
         ),
-        **{name: each for name, each in _SEARCH.items() if name in _FIRST},
+        **{name: parameter for name, parameter in _SEARCH.items() if name in _FIRST},
         "project_path": _PROJECT,
         "options": Parameter("Rarer options", kind="object", parts=_Options, brief="Rarer options, by name."),
     },
@@ -91,14 +91,14 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
         "item": _ITEM,
         "project_path": _AS_SEARCH(_PROJECT),
         "space": _SPACE._replace(help="Where to look; `all`: the space that wins"),
-        "offset": _whole(
+        "offset": _integer(
             "Characters of the content to skip; by default the signature line and the front matter, 0 for all",
             low=0,
             high=1 << 20,
             brief="Characters to skip; by default the front matter.",
             shown="the head",
         ),
-        "limit": _whole("Characters of the content", 20_000, low=1, high=MAX_CONTENT, brief="Characters to return."),
+        "limit": _integer("Characters of the content", 20_000, low=1, high=MAX_CONTENT, brief="Characters to return."),
         "detail": _AS_SEARCH(_DETAIL),
     },
     "rye_refs": {
@@ -117,13 +117,14 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
         ),
         "project_path": _AS_SEARCH(_PROJECT),
         "space": _SPACE,
-        "limit": _whole("Items listed", 50, low=1, high=1_000, notes="counts are of all"),
-        "offset": _whole("Items to skip", 0, low=0, high=MAX_OFFSET, brief="Items to skip."),
+        "limit": _integer("Items listed", 50, low=1, high=1_000, notes="counts are of all"),
+        "offset": _integer("Items to skip", 0, low=0, high=MAX_OFFSET, brief="Items to skip."),
         "detail": _AS_SEARCH(_DETAIL),
     },
 }
 
 TOOLS = {
-    tool: {name: each._replace(name=name) for name, each in parameters.items()} for tool, parameters in _TABLE.items()
+    tool: {name: parameter._replace(name=name) for name, parameter in parameters.items()}
+    for tool, parameters in _TABLE.items()
 }
 """Every tool and its parameters."""

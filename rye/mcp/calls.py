@@ -76,8 +76,8 @@ class Call:
         if reached <= self._reported or now < self._next:
             return
         self._reported, self._next = reached, now + _PACE
-        whole = f"{done} of {total} files" if total else f"{done} files"
-        self._report(reached, self._before + total if total else None, f"{source}: {whole}".lstrip(": "))
+        count = f"{done} of {total} files" if total else f"{done} files"
+        self._report(reached, self._before + total if total else None, f"{source}: {count}".lstrip(": "))
 
 
 _WAITING = 16

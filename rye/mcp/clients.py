@@ -63,10 +63,10 @@ def _cursor(server: Mapping[str, Any]) -> str:
 
 
 def _vscode(server: Mapping[str, Any]) -> str:
-    asked = "url" in server and server["token"]
+    has_question = "url" in server and server["token"]
     entry = {"type": "http" if "url" in server else "stdio", **_remote_json(server, "${input:rye-token}")}
     question = {"type": "promptString", "id": "rye-token", "description": "Token of the rye server", "password": True}
-    return _json(({"inputs": [question]} if asked else {}) | {"servers": {"rye": entry}})
+    return _json(({"inputs": [question]} if has_question else {}) | {"servers": {"rye": entry}})
 
 
 def _codex(server: Mapping[str, Any]) -> str:

@@ -138,13 +138,15 @@ class Projects:
 
         A path may hold spaces, so the removed part goes on to the last slash of its clause.
         """
-        places = self._places.union(root.path for each in list(self._open.values()) for root in each.registry.roots)
+        places = self._places.union(
+            root.path for project in list(self._open.values()) for root in project.registry.roots
+        )
         shown, at = "", 0
-        while found := _ABSOLUTE.search(text, at):
-            is_known = any(Path(found[0]).is_relative_to(place) for place in places)
-            rest = None if is_known else _TO_LAST_SLASH.match(text, found.start())
-            shown += text[at : found.start()] + (found[0] if is_known else "<path>")
-            at = max(found.end(), rest.end() if rest else 0)
+        while path := _ABSOLUTE.search(text, at):
+            is_known = any(Path(path[0]).is_relative_to(place) for place in places)
+            rest = None if is_known else _TO_LAST_SLASH.match(text, path.start())
+            shown += text[at : path.start()] + (path[0] if is_known else "<path>")
+            at = max(path.end(), rest.end() if rest else 0)
         return shown + text[at:]
 
     def abandon(self) -> None:
@@ -183,8 +185,8 @@ class Projects:
         """Return the project around the working directory, if no project was named."""
         if self._named:
             return None
-        found = _nearest(Path.cwd())
-        return None if found is None else found.resolve()
+        project = _nearest(Path.cwd())
+        return None if project is None else project.resolve()
 
 
 def _nearest(folder: Path) -> Path | None:

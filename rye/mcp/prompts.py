@@ -85,23 +85,25 @@ def get_prompt(registry: Registry, params: types.GetPromptRequestParams) -> type
 def _inputs(loaded: LoadedItem) -> list[types.PromptArgument]:
     from rye.items.directive_xml import declared_inputs
 
-    found: Sequence[Input] = declared_inputs(loaded.item, loaded.content)
+    inputs: Sequence[Input] = declared_inputs(loaded.item, loaded.content)
     return [
         types.PromptArgument(
-            name=short(each.name, 100), description=short(each.description, 300) or None, required=each.required
+            name=short(declared.name, 100),
+            description=short(declared.description, 300) or None,
+            required=declared.required,
         )
-        for each in found[:50]
+        for declared in inputs[:50]
     ]
 
 
 def _values(inputs: Sequence[types.PromptArgument], given: Mapping[str, str]) -> dict[str, str]:
-    names = [each.name for each in inputs]
+    names = [declared.name for declared in inputs]
     for name in given:
         if name not in names:
             hint = f"valid are {', '.join(names)}" if names else "this directive declares no inputs"
             raise ArgumentError("unknown-argument", f"there is no input {name!r}", hint=hint, valid=names)
-    for each in inputs:
-        if each.required and not given.get(each.name):
-            message, hint = f"the input {each.name!r} is missing", each.description or "give it as text"
+    for declared in inputs:
+        if declared.required and not given.get(declared.name):
+            message, hint = f"the input {declared.name!r} is missing", declared.description or "give it as text"
             raise ArgumentError("missing-argument", message, hint=hint, valid=names)
     return {name: block(value) for name, value in given.items()}

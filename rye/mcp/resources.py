@@ -115,19 +115,19 @@ def changed_uris(roots: Sequence[Root], paths: Collection[Path]) -> list[str]:
     from rye.items.reader import split_name
 
     kinds = {kind.folder: kind for kind in ItemType}
-    found = []
+    uris = []
     for path in list(paths)[:PAGE]:
         for root in roots:
             parts = path.relative_to(root.path).parts if path.is_relative_to(root.path) else ()
             if root.client is not None:
                 place = root.client.identify("/".join(parts)) if parts else None
-                found += [_uri(str(root.space), place[0], place[1])] if place else []
+                uris += [_uri(str(root.space), place[0], place[1])] if place else []
                 continue
             kind = kinds.get(parts[0]) if len(parts) > 1 else None
             stem = split_name(kind, parts[-1])[0] if kind else ""
             if stem:
-                found.append(_uri(str(root.space), str(kind), "/".join((*parts[1:-1], stem))))
-    return found
+                uris.append(_uri(str(root.space), str(kind), "/".join((*parts[1:-1], stem))))
+    return uris
 
 
 def _uri(space: str, kind: str, item_id: str) -> str:

@@ -28,33 +28,34 @@ def input_schema(parameters: Mapping[str, Parameter]) -> dict[str, Any]:
     schema: dict[str, Any] = {
         "type": "object",
         "properties": {
-            name: _value_schema(each) | {"description": _description(each)} for name, each in parameters.items()
+            name: _value_schema(parameter) | {"description": _description(parameter)}
+            for name, parameter in parameters.items()
         },
         "additionalProperties": False,
     }
-    required = [name for name, each in parameters.items() if each.required]
+    required = [name for name, parameter in parameters.items() if parameter.required]
     return schema | {"required": required} if required else schema
 
 
-def _description(each: Parameter) -> str:
-    return each.brief or f"{each.help.replace('`', '')}."
+def _description(parameter: Parameter) -> str:
+    return parameter.brief or f"{parameter.help.replace('`', '')}."
 
 
-def _value_schema(each: Parameter) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": each.kind}
-    if each.choices:
-        schema["enum"] = list(each.choices)
-    if each.default not in (None, (), False):
-        schema["default"] = each.default
-    if each.low is not None and each.kind != "integer":
-        schema["exclusiveMinimum" if each.above else "minimum"] = each.low
-    if each.high is not None and each.high <= _WORTH_SAYING:
-        schema["maximum"] = each.high
-    if each.kind == "array":
+def _value_schema(parameter: Parameter) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": parameter.kind}
+    if parameter.choices:
+        schema["enum"] = list(parameter.choices)
+    if parameter.default not in (None, (), False):
+        schema["default"] = parameter.default
+    if parameter.low is not None and parameter.kind != "integer":
+        schema["exclusiveMinimum" if parameter.above else "minimum"] = parameter.low
+    if parameter.high is not None and parameter.high <= _WORTH_SAYING:
+        schema["maximum"] = parameter.high
+    if parameter.kind == "array":
         schema["items"] = {"type": "string"}
-    if each.parts and "{" not in each.brief:  # else the brief describes the parts in words, which are shorter
-        parts = {name: _value_schema(part) for name, part in parameters_of(each.parts).items()}
-        for name, part in parameters_of(each.parts).items():
+    if parameter.parts and "{" not in parameter.brief:  # else the brief describes the parts in words, which are shorter
+        parts = {name: _value_schema(part) for name, part in parameters_of(parameter.parts).items()}
+        for name, part in parameters_of(parameter.parts).items():
             parts[name] |= {"description": _description(part)}
         schema["properties"] = parts
     return schema
@@ -109,13 +110,17 @@ def take_arguments(parameters: Mapping[str, Parameter], given: Mapping[str, Any]
     names = list(parameters)
     for name in given:
         if name not in names:
-            inside = [key for key, each in parameters.items() if each.parts and name in parameters_of(each.parts)]
+            inside = [
+                key
+                for key, parameter in parameters.items()
+                if parameter.parts and name in parameters_of(parameter.parts)
+            ]
             where = f"write it in {inside[0]}; " if inside else guess(name, names)
             hint = f"{where}valid are {', '.join(names)}"
             raise ArgumentError("unknown-argument", f"there is no argument {name!r}", hint=hint, valid=names)
-    for name, each in parameters.items():
-        if each.required and given.get(name) is None:
-            hint = spelled(each.hint) or each.brief or each.help
+    for name, parameter in parameters.items():
+        if parameter.required and given.get(name) is None:
+            hint = spelled(parameter.hint) or parameter.brief or parameter.help
             raise ArgumentError("missing-argument", f"the argument {name!r} is missing", hint=hint, valid=names)
     for name, value in given.items():
         check_size(parameters[name], value)
@@ -130,4 +135,7 @@ def read_arguments(parameters: Mapping[str, Parameter], given: Mapping[str, Any]
         ArgumentError: As :func:`take_arguments`; ``bad-…`` if a value is not valid.
     """
     taken = take_arguments(parameters, given)
-    return {name: check(each, taken[name]) if name in taken else each.default for name, each in parameters.items()}
+    return {
+        name: check(parameter, taken[name]) if name in taken else parameter.default
+        for name, parameter in parameters.items()
+    }

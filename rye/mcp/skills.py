@@ -52,8 +52,8 @@ def list_skills(registry: Registry, params: types.PaginatedRequestParams | None)
         except RyeError as error:
             if hit.path.endswith(f"/{_FILE}") and isinstance(error, ItemError):
                 left_out.append({"uri": uri, "reason": error.message, "hint": error.hint})
-    found = {"skills": listed, **_CACHING, "_meta": {"rye/leftOut": tidy(left_out)}}
-    return found if page.next_offset is None else found | {"nextCursor": str(page.next_offset)}
+    answer = {"skills": listed, **_CACHING, "_meta": {"rye/leftOut": tidy(left_out)}}
+    return answer if page.next_offset is None else answer | {"nextCursor": str(page.next_offset)}
 
 
 def get_skill(registry: Registry, params: types.ReadResourceRequestParams) -> dict[str, Any]:

@@ -112,7 +112,7 @@ class Unanswered:
             await self._none.wait()
 
 
-async def _serve(app: App, reading: BinaryIO, writing: BinaryIO, whole: anyio.CancelScope) -> None:
+async def _serve(app: App, reading: BinaryIO, writing: BinaryIO, serving: anyio.CancelScope) -> None:
     server, unanswered = app.server(), Unanswered()
     stdin = cast("anyio.AsyncFile[str]", Lines(reading))
     send, receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -135,7 +135,7 @@ async def _serve(app: App, reading: BinaryIO, writing: BinaryIO, whole: anyio.Ca
     except* BrokenPipeError:
         _LOG.info("the client closed its end of the pipe")
     end_soon()
-    whole.cancel()
+    serving.cancel()
 
 
 async def _readable(incoming: Any, send: Any, outgoing: Any, unanswered: Unanswered) -> None:

@@ -120,7 +120,7 @@ def read_arguments(takes: type, pairs: Pairs, *, own: Iterable[str] = ()) -> dic
     Raises:
         ArgumentError: An argument is unknown, repeated, or malformed.
     """
-    table = {name: each for name, each in parameters_of(takes).items() if name not in _STRUCTURED}
+    table = {name: parameter for name, parameter in parameters_of(takes).items() if name not in _STRUCTURED}
     given: dict[str, list[str]] = {}
     for name, value in pairs:
         if name not in table and name not in own:
@@ -145,13 +145,13 @@ def _value(parameter: Parameter, values: list[str]) -> Any:
     if parameter.form == "pairs":
         return tuple(values)
     if parameter.kind == "array":
-        return tuple(each for value in values for each in value.split(",") if each)
+        return tuple(part for value in values for part in value.split(",") if part)
     text = _only(parameter.name, values)
-    whole = parameter.kind == "integer" or parameter.metavar == "N"
+    is_integer = parameter.kind == "integer" or parameter.metavar == "N"
     try:
         if parameter.kind == "boolean":
             return (*TRUE, *_FALSE).index(text) < len(TRUE)
-        return int(text) if whole else float(text) if parameter.kind == "number" else text
+        return int(text) if is_integer else float(text) if parameter.kind == "number" else text
     except ValueError:
         bounded = parameters_of(parameter.parts)["max_distance"] if parameter.parts else parameter
         refuse_value(bounded, (parameter.name,), repr(text))

@@ -55,14 +55,14 @@ class _Gate:
         if len(hosts) != 1 or not _is_among(hosts[0], self._callers.hosts):
             text = "this server does not go by that name; allow it with --allow-host NAME\n"
             await PlainTextResponse(text, 421)(scope, receive, send)
-        elif any(not _is_among(each, self._callers.origins) for each in origins):
+        elif any(not _is_among(origin, self._callers.origins) for origin in origins):
             await PlainTextResponse("pages of other servers may not ask this one\n", 403)(scope, receive, send)
         else:
             await self._asgi(scope, receive, send)
 
 
 def _is_among(value: str, allowed: Sequence[str]) -> bool:
-    return value.lower() in {each.lower() for each in allowed}
+    return value.lower() in {name.lower() for name in allowed}
 
 
 class _Hardened:

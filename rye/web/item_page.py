@@ -88,8 +88,8 @@ class Difference(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """Return the spaces and verdicts of both, and the lines."""
         sides = {
-            name: {"space": each.space, "bundle": each.bundle, "path": each.path, "signature": each.signature.to_dict()}
-            for name, each in (("old", self.old), ("new", self.new))
+            name: {"space": copy.space, "bundle": copy.bundle, "path": copy.path, "signature": copy.signature.to_dict()}
+            for name, copy in (("old", self.old), ("new", self.new))
         }
         return {"item": self.new.ref, **sides, "lines": list(self.lines)}
 
@@ -107,11 +107,11 @@ def make_diff(visit: Visit) -> WebPage:
         message = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
         raise ArgumentError("missing-argument", message, hint=hint)
     old, new = (visit.registry.get(f"{visit.path['kind']}:{visit.path['item_id']}", given[name]) for name in _SIDES)
-    sides = [each.content.splitlines() for each in (old, new)]
+    sides = [copy.content.splitlines() for copy in (old, new)]
     if max(map(len, sides)) > MAX_COMPARED:
         message = f"{new.ref} has more than {MAX_COMPARED:,} lines"
         raise ItemError("too-many-lines", message, hint="compare the files with diff")
-    titles = [f"{source_name(each.space, each.bundle, each.folder)} {each.item.version}".strip() for each in (old, new)]
+    titles = [f"{source_name(copy.space, copy.bundle, copy.folder)} {copy.item.version}".strip() for copy in (old, new)]
     lines = tuple(unified_diff(sides[0], sides[1], titles[0], titles[1], lineterm=""))
     return WebPage("diff.html", Difference(old, new, lines), {"ref": new.ref, "given": given})
 
@@ -203,20 +203,20 @@ def _content(item: LoadedItem, text: str, relations: Relations | None, given: Ma
 
 
 def _targets(relations: Relations) -> Iterator[tuple[str, LinkedItem]]:
-    verdicts = {each.ref: each.verdict for each in relations.items}
-    for each in relations.relations:
-        if each.target and each.item == relations.item:
-            yield each.written, LinkedItem(item_address(each.target), verdicts.get(each.target, "unread"))
+    verdicts = {relation.ref: relation.verdict for relation in relations.items}
+    for relation in relations.relations:
+        if relation.target and relation.item == relations.item:
+            yield relation.written, LinkedItem(item_address(relation.target), verdicts.get(relation.target, "unread"))
 
 
 def _sides(relations: Relations) -> dict[str, Any]:
     """Return the incoming and the outgoing relations of the item, each other end once."""
     outgoing, incoming = dict[str, Any](), dict[str, Any]()
-    for each in relations.relations:
-        if each.item == relations.item:
-            outgoing.setdefault(each.target or each.written, each)
-        elif each.target == relations.item:
-            incoming.setdefault(each.item, each)
+    for relation in relations.relations:
+        if relation.item == relations.item:
+            outgoing.setdefault(relation.target or relation.written, relation)
+        elif relation.target == relations.item:
+            incoming.setdefault(relation.item, relation)
     return {
         "in": list(incoming.items()),
         "out": list(outgoing.items()),

@@ -115,7 +115,9 @@ def rendered(text: str, *, first: int = 1, targets: Mapping[str, LinkedItem] | N
             named = Markup("<small>{}</small>\n").format(token.info) if more else ""
             token.type, token.content = "html_block", f'<pre tabindex="0">{named}<code>{code}</code></pre>\n'
     html = Markup(parser.renderer.render(tokens, parser.options, env))  # noqa: S704 - the parser escapes all texts
-    defining = sorted(each["map"] for each in [*env.get("references", {}).values(), *env.get("duplicate_refs", ())])
+    defining = sorted(
+        definition["map"] for definition in [*env.get("references", {}).values(), *env.get("duplicate_refs", ())]
+    )
     lines = text.split("\n")
     defined = [(first + at, escape(block(lines[at]))) for start, end in defining for at in range(start, end)]
     return html + Markup("<p><small>Link definitions:</small></p>") + _numbered(defined) if defined else html
@@ -185,10 +187,10 @@ def _make_harmless(token: Token, first: int, targets: Mapping[str, LinkedItem], 
         token.attrs = {"id": f"L{first + (token.map or [0])[0]}"}
     elif token.type == "inline":
         depth = 0  # a link has no other within
-        for each in token.children or ():
-            depth += each.nesting if each.type in {"link_open", "link_close"} else 0
-            _make_harmless(each, first, {} if depth and each.type == "code_inline" else targets, headings)
+        for child in token.children or ():
+            depth += child.nesting if child.type in {"link_open", "link_close"} else 0
+            _make_harmless(child, first, {} if depth and child.type == "code_inline" else targets, headings)
     elif token.type == "code_inline" and (own := targets.get(token.content)):
-        attributes = Markup(" ").join(Markup('{}="{}"').format(*each) for each in own.attributes.items())
+        attributes = Markup(" ").join(Markup('{}="{}"').format(*child) for child in own.attributes.items())
         link = Markup("<a {}><code>{}</code></a>").format(attributes, token.content)
         token.type, token.content = "html_inline", str(link)  # a Markup would escape what is written around it

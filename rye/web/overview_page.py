@@ -56,12 +56,12 @@ class Doubt(NamedTuple):
 
 def _doubts(registry: Registry, verdicts: Iterable[str], given: Mapping[str, Any]) -> Iterator[Doubt]:
     """Yield the verdicts other than trusted: tampered first, unsigned last."""
-    for verdict in sorted({*verdicts} - {"trusted"}, key=lambda each: (each == "unsigned", each != "tampered", each)):
-        found = registry.search(f"is:{verdict}", **_EVERY | {"limit": _LOOKED_AT}, **given)
+    for verdict in sorted({*verdicts} - {"trusted"}, key=lambda word: (word == "unsigned", word != "tampered", word)):
+        response = registry.search(f"is:{verdict}", **_EVERY | {"limit": _LOOKED_AT}, **given)
         reasons: dict[tuple[str, str], list[SearchResult]] = {}
-        for hit in found.results:
+        for hit in response.results:
             reasons.setdefault((hit.signature.code, hit.signature.reason), []).append(hit)
-        yield Doubt(verdict, found.total, len(found.results), reasons)
+        yield Doubt(verdict, response.total, len(response.results), reasons)
 
 
 class TrustFacts(NamedTuple):
@@ -72,7 +72,7 @@ class TrustFacts(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return both answers of the registry in one dictionary."""
-        return self.keys.to_dict() | {"lists": [each.to_dict() for each in self.lists]}
+        return self.keys.to_dict() | {"lists": [report.to_dict() for report in self.lists]}
 
 
 def make_trust(visit: Visit) -> WebPage:
@@ -83,16 +83,16 @@ def make_trust(visit: Visit) -> WebPage:
     """
     read_arguments(dict, visit.pairs)
     registry = visit.registry
-    found = TrustFacts(registry.trust_keys(), registry.check_lists())
+    facts = TrustFacts(registry.trust_keys(), registry.check_lists())
     alike: dict[tuple[str, ...], list[TrustedKey]] = {}
-    for key in sorted(found.keys.keys, key=lambda each: (not each.is_users, not each.counts, each.scope, each.bundle)):
+    for key in sorted(facts.keys.keys, key=lambda row: (not row.is_users, not row.counts, row.scope, row.bundle)):
         alike.setdefault((key.owner, key.scope, key.bundle, key.code, key.reason), []).append(key)
     return WebPage(
         "trust.html",
-        found,
+        facts,
         {
             "groups": list(alike.values()),
-            "notes": list(warning_notes(found.keys.warnings)),
+            "notes": list(warning_notes(facts.keys.warnings)),
             "now": datetime.now(UTC),
         },
     )

@@ -165,5 +165,5 @@ def make_why(visit: Visit) -> WebPage:
     options = parameters_of(WhyOptions)
     deciding = [pair for pair in visit.pairs if pair[0] in options or pair[0] not in parameters_of(SearchOptions)]
     arguments = read_arguments(WhyOptions, deciding, own=("q", "item"))
-    found = visit.registry.why(query, item.strip(), **arguments)
-    return WebPage("why.html", found, {"query": query, "given": {"sort_by": ""} | given})
+    reasons = visit.registry.why(query, item.strip(), **arguments)
+    return WebPage("why.html", reasons, {"query": query, "given": {"sort_by": ""} | given})

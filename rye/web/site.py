@@ -186,7 +186,7 @@ def _sentence(text: str, end: str = ".") -> str:
 
 def _environment() -> Environment:
     loader = FileSystemLoader(_HERE / "templates")
-    found = Environment(
+    environment = Environment(
         loader=loader,
         autoescape=True,
         auto_reload=False,
@@ -195,10 +195,10 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.globals |= {
+    environment.globals |= {
         "address_of": item_address,
         "address_of_hit": hit_address,
-        "by_ref": lambda items: {each.ref: each for each in items},
+        "by_ref": lambda items: {item.ref: item for item in items},
         "changed": changed,
         "commands": overview_page.commands_of,
         "lifecycle_label": lifecycle_label,
@@ -213,5 +213,5 @@ def _environment() -> Environment:
         "view_of": lambda hit: view_of(hit.to_dict()),
         "version": installed_version(),
     }
-    found.globals["parts"] = found.get_template("parts.html").module
-    return found
+    environment.globals["parts"] = environment.get_template("parts.html").module
+    return environment

@@ -34,7 +34,12 @@ def render_status(spaces: Sequence[SpaceStatus], terminal: Terminal) -> Iterator
     head = ("source", "root", "items", "segments", "generation", "size", "cache")
     yield from _table(head, rows, terminal)
     made = [
-        (inline(space.source), inline(vectors.model), *map(str, (vectors.vectors, vectors.items, vectors.missing)), size(vectors.bytes))
+        (
+            inline(space.source),
+            inline(vectors.model),
+            *map(str, (vectors.vectors, vectors.items, vectors.missing)),
+            size(vectors.bytes),
+        )
         for space in spaces
         for vectors in space.vectors
     ]

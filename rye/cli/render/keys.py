@@ -113,7 +113,9 @@ def _source(key: TrustedKey) -> str:
 def render_change(change: TrustChange, terminal: Terminal) -> Iterator[str]:
     """Yield what was done to which key, and the files."""
     fingerprint, before = inline(change.fingerprint), " " * 11
-    whose = folded(f"{fingerprint}  {inline(change.owner) or 'no owner named'}", terminal, first=before, following=before)
+    whose = folded(
+        f"{fingerprint}  {inline(change.owner) or 'no owner named'}", terminal, first=before, following=before
+    )
     yield f"{change.action:<9}  {whose.replace(fingerprint, terminal.style(fingerprint, 'cyan'), 1)}"
     for path in change.paths:
         yield f"           {terminal.dim(inline(path))}"

@@ -142,18 +142,22 @@ LOAD = Tool(
 
 
 def _refs(_work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
-    found = registry.refs(arguments.pop("item"), **arguments).to_dict()
-    listed = {name: [tidy(each) for each in found.pop(name)] for name in ("relations", "items")}
-    return {**tidy(found), **listed}
+    relations = registry.refs(arguments.pop("item"), **arguments).to_dict()
+    listed = {name: [tidy(entry) for entry in relations.pop(name)] for name in ("relations", "items")}
+    return {**tidy(relations), **listed}
 
 
 def _refs_text(data: Mapping[str, Any], mark: Mark) -> str:
     shown = data["relations"]
     lines = [header(len(shown), data["total"], "relations", f"{data['direction']}, depth {data['depth']}")]
-    for each in shown:
-        target = as_word(each["target"]) or f"({', '.join([each['state'], *map(as_word, each['candidates'])])})"
-        fact = f"{as_word(each['item'])} -{each['kind']}-> {target}  line {each['line']}"
-        lines.append(fact if each["target"] == each["written"] else mark.line(f"{fact}, as", each["written"], 160))
+    for relation in shown:
+        target = (
+            as_word(relation["target"]) or f"({', '.join([relation['state'], *map(as_word, relation['candidates'])])})"
+        )
+        fact = f"{as_word(relation['item'])} -{relation['kind']}-> {target}  line {relation['line']}"
+        lines.append(
+            fact if relation["target"] == relation["written"] else mark.line(f"{fact}, as", relation["written"], 160)
+        )
     for item in data["items"]:
         facts = [reference(item), item["verdict"] or "unreadable", as_word(item["source"]), *standing_notes(item)]
         lines.append(mark.line("  ".join(facts), item["title"], 160))
@@ -164,15 +168,15 @@ def _refs_text(data: Mapping[str, Any], mark: Mark) -> str:
 def _brief_refs(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the references and items without descriptions and default values."""
     relations = [
-        picked(each, ("item", "kind", "line"), ("target", "candidates"))
-        | ({"written": each["written"]} if each["written"] != each["target"] else {})
-        | ({"state": each["state"]} if each["state"] != "resolved" else {})
-        | ({"distance": each["distance"]} if each["distance"] > 1 else {})
-        for each in data["relations"]
+        picked(entry, ("item", "kind", "line"), ("target", "candidates"))
+        | ({"written": entry["written"]} if entry["written"] != entry["target"] else {})
+        | ({"state": entry["state"]} if entry["state"] != "resolved" else {})
+        | ({"distance": entry["distance"]} if entry["distance"] > 1 else {})
+        for entry in data["relations"]
     ]
     listed = [
-        picked(each, ("type", "id", "source", "verdict", "path"), ("title", "states", "successor"))
-        for each in data["items"]
+        picked(entry, ("type", "id", "source", "verdict", "path"), ("title", "states", "successor"))
+        for entry in data["items"]
     ]
     rest = picked(data, ("notice", "item", "direction", "depth", "total"), ("truncated", "stale", "warnings"))
     return rest | {"relations": relations, "items": listed} | under_base(listed)

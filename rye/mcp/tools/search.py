@@ -95,14 +95,14 @@ def _address(hit: Mapping[str, Any]) -> dict[str, str]:
     return {"skill": skill_uri(hit["source"], hit["bundle"], hit["id"])} if may_be_skill(hit) else {}
 
 
-def _alike(query: Any, asked: Any, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+def _alike(query: Any, why: Any, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the arguments of a search for similar items.
 
     Raises:
         ArgumentError: ``bad-like``.
     """
     wrong = [name for name in arguments if name not in _ALIKE] + (["query"] if query != "" else [])
-    wrong += [] if asked is None else ["why"]
+    wrong += [] if why is None else ["why"]
     if wrong:
         hint = f"give an empty query, and of the other arguments {', '.join(_ALIKE)}"
         raise ArgumentError("bad-like", f"like does not go with {', '.join(wrong)}", hint=hint, valid=list(_ALIKE))
@@ -155,7 +155,9 @@ def _brief_hit(hit: Mapping[str, Any], reasons: Reasons) -> dict[str, Any]:
         brief["title"] = short(hit["title"], _SHORT)
     brief |= reasons.label(hit["signature"]) | {"path": hit["path"]} | picked(hit, (), _BY_EXCEPTION)
     symbols = [
-        f"{each['kind']} {each['name']}, line {each['line']}" for each in hit["symbols"] if each.get("signature")
+        f"{symbol['kind']} {symbol['name']}, line {symbol['line']}"
+        for symbol in hit["symbols"]
+        if symbol.get("signature")
     ]
     return brief | ({"symbols": symbols} if symbols else {})
 

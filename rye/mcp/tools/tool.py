@@ -113,12 +113,12 @@ def read_target(text: str) -> tuple[str, ...]:
             hint = f"use TYPE:ID with a type of {', '.join(TYPE_NAMES)}, or a scope such as tool.rye.*"
             raise ArgumentError("bad-target", f"target is {text!r}", hint=hint, valid=list(TYPE_NAMES))
         return (text,)
-    found = []
+    references = []
     for scope in parse_scope(text):
         kinds = (scope.item_type,) if scope.item_type else TYPE_NAMES
-        found += [f"{kind}:{_escaped(scope.prefix)}*" for kind in kinds]
-        found += [f"{scope.item_type}:{_escaped(scope.itself)}"] if scope.itself else []
-    return tuple(found)
+        references += [f"{kind}:{_escaped(scope.prefix)}*" for kind in kinds]
+        references += [f"{scope.item_type}:{_escaped(scope.itself)}"] if scope.itself else []
+    return tuple(references)
 
 
 def _escaped(text: str) -> str:

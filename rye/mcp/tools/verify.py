@@ -34,8 +34,8 @@ def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[s
     hide = work.projects.hide_paths
     for part in (data, *data["lists"]):
         part["problems"] = [hide(text) for text in tidy(part["problems"])]
-        for found in part.get("findings", ()):
-            found["message"] = hide(found["message"])
+        for finding in part.get("findings", ()):
+            finding["message"] = hide(finding["message"])
     return data
 
 
@@ -52,11 +52,11 @@ def _verify(work: Work, registry: Registry, arguments: Mapping[str, Any]) -> Ver
     everything = targets == read_target("*")
     run = registry.check(*(() if everything else targets), space=arguments["space"])
     report = run.complete(work.call.check)
-    unchecked = tuple(each for each in report.unchecked if each.code != "no-match")
+    unchecked = tuple(verdict for verdict in report.unchecked if verdict.code != "no-match")
     if not report.items and not unchecked and not everything:
         message = f"nothing matches {arguments['item']!r} in space {arguments['space']}"
         raise NotFoundError("item-not-found", message, hint="rye_search lists what there is")
-    order = {each: -number for number, each in enumerate(Verdict)}
+    order = {verdict: -number for number, verdict in enumerate(Verdict)}
     listed = [item for item in report.items if not everything or item.signature.verdict is not Verdict.TRUSTED]
     items = sorted(listed, key=lambda item: (item.source in run.apart, order[item.signature.verdict], item.ref))
     return replace(report, items=tuple(items), unchecked=unchecked)
@@ -123,7 +123,7 @@ def _text(data: Mapping[str, Any], mark: Mark) -> str:
 def _list_lines(lists: Sequence[Mapping[str, Any]], mark: Mark) -> Iterator[str]:
     for row in lists:
         name = as_word(row["source"])
-        findings = [f"{name}: {found['message']} [{found['code']}]" for found in row["findings"]]
+        findings = [f"{name}: {finding['message']} [{finding['code']}]" for finding in row["findings"]]
         yield from listed_notes(mark, "violation", findings, "the structured answer lists them")
         what = f"number {row['number']}, {row['listed']} files" if row["number"] else "none"
         yield f"list of {name}: {what} -- violations: {row['violations']}"
@@ -133,7 +133,7 @@ def _brief(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the place and verdict of each item, with each reason once."""
     reasons = Reasons()
     listed = [
-        picked(each, ("type", "id", "space", "path"), ("bundle",)) | reasons.label(each) for each in data["items"]
+        picked(item, ("type", "id", "space", "path"), ("bundle",)) | reasons.label(item) for item in data["items"]
     ]
     rest = picked(data, ("counts", "manual", "total", "next_offset", "lists", "problems", "warnings"))
     return {"notice": data["notice"], "items": listed, **under_base(listed), "reasons": reasons, **rest}
