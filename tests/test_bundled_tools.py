@@ -41,7 +41,7 @@ def project(tmp_path: Path) -> Path:
     (folder / "rollback.md").write_text(
         '```yaml\nname: rollback\ntitle: "Roll back"\nversion: "1.0.0"\ndescription: "Bring back | the last release."\n'
         "references:\n  - rye/ci\n  - ops/gone\n  - docs/notes.md\n```\n\n"
-        "See `rye/scoring`, `ops/lost` and `other/x`.\n",
+        "See `rye/ranking`, `ops/lost` and `other/x`.\n",
         encoding="utf-8",
     )
     return tmp_path

@@ -27,8 +27,6 @@ ITEMS = ROOT / "items"
 DOCS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((ITEMS / "knowledge" / "rye").glob("*.md"))}
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SOURCE = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "rye").rglob("*.py")))
-META = {"rye/x", "rye/signature", "rye/unverified"}
-"""An example, and keys of ``_meta``."""
 WORDS = 32_000
 """Words that the pages may have, without the reference, which is made from the code."""
 
@@ -96,7 +94,7 @@ def test_every_page_is_linked_and_the_manual_stays_short() -> None:
 def test_pages_name_only_pages_that_exist(name: str) -> None:
     """``rye/x`` in backticks is an item, and a link with a fragment leads to a heading."""
     items = {path.relative_to(ITEMS).with_suffix("").as_posix().partition("/")[2] for path in ITEMS.rglob("rye/*.*")}
-    assert set(re.findall(r"`(rye/[a-z-]+)`", DOCS[name])) - items - META == set()
+    assert set(re.findall(r"`(rye/[a-z-]+)`", DOCS[name])) - items == set()
     lines = re.findall(r"^#+ (.*)", DOCS[name], re.MULTILINE)
     headings = {re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-") for line in lines}
     assert set(re.findall(r"\]\(#([\w-]+)\)", DOCS[name])) - headings == set()

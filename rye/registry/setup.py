@@ -210,7 +210,7 @@ class Setup:
             message = f"{path} is no plain file, and is not written"
             raise EnvironmentFault("cannot-write", message, hint="put a file in its place")
         before = path.read_bytes() if path.exists() else b""
-        wanted = [_fence("Git and line ends").strip()]
+        wanted = [_fence("Line ends").strip()]
         wanted += [f"/{place} -text" for place in self._places]
         wanted += [f"{name} -merge" for name in (LIST_FILE, SKILL_SIGNATURE)]  # no line-by-line merge
         known = before.decode("utf-8", "replace").splitlines()

@@ -37,7 +37,7 @@ def test_pasted_text_is_an_error_only_with_a_suggestion_that_is_answered(own: Re
 
 @pytest.mark.parametrize(
     "text",
-    ["pip install -r zzz.txt", "docker run -it --rm zzz", "ls -la /tmp", "rm -rf build", 'git commit -m "msg"'],
+    ["pip install -r zzz.txt", "docker run -it --rm zzz", "ls -la /tmp", "rm -rf zzz", 'git commit -m "msg"'],
 )
 def test_a_command_that_finds_nothing_is_suggested_as_words(own: Registry, text: str) -> None:
     """Its options are exclusions, and are taken as such."""
