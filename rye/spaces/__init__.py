@@ -1,8 +1,8 @@
-"""spaces: where items live, which files they are, and which of two with the same id comes first.
+"""spaces: where items live, which files are items, and which of two items with the same id comes first.
 
 A space root is a folder that holds ``directives``, ``tools`` and ``knowledge``: the ``.ai`` of a project, of the user,
-or of a bundle. This room finds the roots, walks them and reads single files, and never follows a link out of a root. No
-code in a space is ever imported or run.
+or of a bundle. This room finds the roots, walks them and reads single files. It never follows a link out of a root and
+never imports or runs code in a space.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory

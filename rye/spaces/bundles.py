@@ -1,6 +1,6 @@
-"""Bundles: rye's own items, those that installed packages register, and folders named by the caller.
+"""Finds bundles: rye's own items, bundles registered by installed packages, and folders named by the caller.
 
-Nothing of a bundle is imported or run, installed or not.
+Nothing in a bundle is imported or run, installed or not.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _NOT_AN_ID = re.compile(r"[^\w.+-]+")
 
 
 def _identity(bundle: str, version: str = "") -> tuple[str, str]:
-    """Make id and version of foreign text: letters, digits and ``_ . + -`` only, and both of bounded length."""
+    """Make a safe id and version from untrusted text: bounded length, only letters, digits and ``_ . + -``."""
     name = _NOT_AN_ID.sub("-", bundle)[:_MAX_LENGTH].strip("-.") or "bundle"
     return name, _NOT_AN_ID.sub("-", version)[:_MAX_LENGTH]
 
 
 def identify(folder: Path) -> tuple[str, str]:
-    """Return id and version of the bundle in a folder, from package metadata beside it, ``bundle.py`` or its name."""
+    """Return id and version of the bundle in a folder, from nearby package metadata, ``bundle.py`` or its name."""
     for info in packages.infos_in(folder.parent):
         for entry, module in packages.entries(info):
             if module.split(".")[0] == folder.name:
@@ -47,7 +47,7 @@ def identify(folder: Path) -> tuple[str, str]:
     return _identity(literal.get("bundle_id") or folder.name, literal.get("version", ""))
 
 
-_MAX_FOLDER_DEPTH = 3  # how many folders below a named one a bundle may lie
+_MAX_FOLDER_DEPTH = 3  # how deep a bundle may lie below a named folder
 _VARIABLE = "RYE_BUNDLES"
 _INSTALLED = frozenset({"dist-packages", "site-packages"})
 
@@ -58,9 +58,9 @@ def system_roots(
     """Return the roots of system space, highest priority first, and warnings about bundles that could not be used.
 
     Args:
-        bundles: None means rye's own items, every installed bundle, and the folders in ``RYE_BUNDLES``; an empty
-            sequence means none at all; other folders mean those after rye's own items.
-        environ: Environment to look in; None means that of the process.
+        bundles: None means rye's own items, every installed bundle, and the folders in ``RYE_BUNDLES``. An empty
+            sequence means none at all. Other folders come after rye's own items.
+        environ: The environment to use; None means that of the process.
 
     Raises:
         NotFoundError: ``bundle-not-found``, for a folder named in ``bundles``.
@@ -85,14 +85,14 @@ def system_roots(
 def named_roots(
     folders: Iterable[Path | str], *, known: Sequence[Root] = ()
 ) -> tuple[tuple[Root, ...], tuple[str, ...]]:
-    """Return the roots of the bundles in folders, importing nothing, and warnings about folders that hold none.
+    """Return the roots of the bundles in some folders, and warnings about folders that hold none; nothing is imported.
 
     A folder may be a root itself, contain a ``.ai``, or contain packages that do, such as the target of
     ``pip install --target``.
 
     Args:
         folders: Where to look.
-        known: Roots that there are already: one that lies in a folder is returned as it is known.
+        known: Roots found earlier; a root found again is returned as the known one.
 
     Raises:
         NotFoundError: ``bundle-not-found``.
@@ -103,10 +103,10 @@ def named_roots(
 
 
 def named_bundle(folder: Path) -> tuple[Root, ...]:
-    """Return the roots of the one bundle in a folder: several where it has folders of clients, such as a plugin.
+    """Return the roots of the single bundle in a folder; a bundle with client folders, such as a plugin, has several.
 
     Raises:
-        ArgumentError: ``bad-target`` when it holds none, or several.
+        ArgumentError: ``bad-target`` if the folder holds no bundle or several.
         NotFoundError: ``bundle-not-found``.
     """
     roots, _ = named_roots([folder])
@@ -118,12 +118,12 @@ def named_bundle(folder: Path) -> tuple[Root, ...]:
 
 
 def is_own(root: Root) -> bool:
-    """Return whether a root is the folder of rye's own items, by its place: a package can claim any id."""
+    """Return whether a root is the folder of rye's own items; decided by path, because a package can claim any id."""
     return root.space is Space.SYSTEM and real_path(root.path) == real_path(items_root())
 
 
 class RootCollector:
-    """Collects roots: each bundle id once, and each folder once."""
+    """Collects roots so that each bundle id and each folder occurs once."""
 
     def __init__(self, taken: Collection[str] = (), known: Sequence[Root] = ()) -> None:
         self._known = {os.path.realpath(root.path): root for root in known}
@@ -133,7 +133,7 @@ class RootCollector:
         self.warnings: list[str] = []
 
     def add(self, root: Root) -> None:
-        """Add a root; a second bundle of the same id gets a number, because bundles are pinned by their ids."""
+        """Add a root; a second bundle with the same id gets a numbered id, because bundles are pinned by their ids."""
         place = real_path(root.path)
         if place in self._places:
             return
@@ -154,7 +154,11 @@ class RootCollector:
         self._roots.append(replace(root, bundle=bundle))
 
     def add_folders(self, folders: Sequence[Path]) -> None:
-        """Add every root below the folders."""
+        """Add every root below the folders.
+
+        Raises:
+            NotFoundError: ``bundle-not-found``.
+        """
         if missing := [folder for folder in folders if not os.path.isdir(folder)]:
             path = str(missing[0])
             message = f"there is no bundle folder {path!r}"
@@ -172,7 +176,7 @@ class RootCollector:
 
 
 def _roots_below(folder: Path) -> Iterator[Root]:
-    """Yield the root that a folder is or contains, else those of the packages in it, in the order of their paths."""
+    """Yield the root that a folder is or contains, else the roots of the packages in it, sorted by path."""
     level = [folder]
     for depth in range(_MAX_FOLDER_DEPTH + 1):
         deeper: list[Path] = []
@@ -190,7 +194,7 @@ def _roots_below(folder: Path) -> Iterator[Root]:
 def _client_roots(folder: Path, *, itself: bool) -> tuple[Root, ...]:
     """Return the roots in a plugin, a repository of skills, or a project of another client.
 
-    Only the named folder itself may hold skills directly, as there may be many others to look into.
+    Only the named folder itself may hold skills directly, because checking every subfolder would be slow.
     """
     inside = names(folder)
     if not (itself or inside.intersection(MARKS) or PLUGIN in inside):
@@ -204,13 +208,12 @@ def _client_roots(folder: Path, *, itself: bool) -> tuple[Root, ...]:
 
 
 def holds_skills_itself(folder: Path) -> bool:
-    """Return whether a folder is a repository of skills that lie in it directly, as ``pdf/SKILL.md``."""
+    """Return whether a folder is a repository of skills that lie directly in it, as ``pdf/SKILL.md``."""
     inside = names(folder)
     return SKILLS_FOLDER not in inside and inside.isdisjoint(MARKS) and has_skills(folder)
 
 
 def _folders_in(place: Path) -> list[Path]:
-    """Return the folders to look into in a folder, by their names; none that is a link."""
     with suppress(OSError):
         found = [each for each in entries(str(place)) if is_looked_into(each.name)]
         return [place / each.name for each in found if each.is_dir(follow_symlinks=False)]
@@ -218,7 +221,7 @@ def _folders_in(place: Path) -> list[Path]:
 
 
 def _root_at(folder: Path, *, itself: bool) -> Path | None:
-    """Return ``folder/.ai`` if items may lie there, else, where asked, the folder itself if they may lie in it."""
+    """Return ``folder/.ai`` if it may hold items; else, if ``itself`` is set, the folder if it may hold items."""
     inner = folder / FOLDER
     if has_items(inner):
         return inner
@@ -226,12 +229,12 @@ def _root_at(folder: Path, *, itself: bool) -> Path | None:
 
 
 def has_items(folder: Path) -> bool:
-    """Return whether a folder has one in which items of some type may lie."""
+    """Return whether a folder has a subfolder for items of some type."""
     return any(os.path.isdir(folder / item_type.folder) for item_type in ItemType)
 
 
 def _installed(warnings: list[str]) -> Iterator[Root]:
-    """Yield the roots of registered bundles, in the order of their names, and warn of those that are not found."""
+    """Yield the roots of registered bundles, sorted by name, and warn about bundles whose items are not found."""
     for name, module, info in packages.registered():
         roots = (_root_at(folder, itself=True) for folder in packages.package_folders(info, module))
         path = next(filter(None, roots), None)
@@ -244,7 +247,7 @@ def _installed(warnings: list[str]) -> Iterator[Root]:
 
 
 def _stamp(path: Path, version: str) -> str:
-    """Return a text that changes when a package is installed again; empty for one that its author may be editing."""
+    """Return a text that changes when a package is reinstalled; empty for a package that may be under development."""
     if not version or _INSTALLED.isdisjoint(path.parts):
         return ""
     folders = [path, *(path / item_type.folder for item_type in ItemType)]

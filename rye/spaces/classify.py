@@ -1,7 +1,7 @@
-"""What a name in a folder of a root stands for, from the tables of clients, folders and fixed names alone.
+"""Decides what a name in a folder of a root means, from the tables of clients, folders and fixed names alone.
 
-The walk, the search for projects, the verification and its strict form ask here, so they never disagree. Names are
-compared as file systems compare them that ignore case. Nothing here reads the disk.
+The walk, the search for projects, the verification and its strict form all ask this module, so they never disagree.
+Names are compared the way case-insensitive file systems compare them. Nothing here reads the disk.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MODULES, CACHE = "node_modules", "__pycache__"
 BAD_NAME = "the name has characters that no item id may have"
 
 PLACES = frozenset(each.place for each in OF_PROJECTS) - {""}
-"""The folders of clients below a project that are roots of their own."""
+"""The client folders of a project that are roots of their own."""
 
 _SKIPPED = frozenset({MODULES, CACHE})
 GITHUB = ".github"
@@ -39,24 +39,24 @@ _TOP = frozenset({"config", *TYPE_OF_FOLDER})
 
 
 def spelled_as(name: str) -> str:
-    """Return the name that file systems take a name for that ignore case, invisible characters, or dots at its end."""
-    if name.isascii() and name.isprintable():  # as nearly every name is, and a search asks this of each
+    """Return a name as a lenient file system sees it: ignoring case, invisible characters and dots at the end."""
+    if name.isascii() and name.isprintable():  # the common case, and searches call this often
         return name.lower().rstrip(". ")
     return unicodedata.normalize("NFKC", visible(name)).casefold().rstrip(". ")
 
 
 def is_looked_into(name: str) -> bool:
-    """Return whether folders of this name are searched for bundles and projects."""
+    """Return whether the search for bundles and projects enters folders of this name."""
     return not is_skipped(name) and not name.endswith((".dist-info", ".egg-info"))
 
 
 def is_skipped(name: str) -> bool:
-    """Return whether a walk for items does not enter folders of this name."""
+    """Return whether a walk for items skips folders of this name."""
     return name[0] == "." or name in _SKIPPED
 
 
 class Fault(NamedTuple):
-    """What is wrong with a name: code, problem and hint of the error about it."""
+    """A problem with a name: code, problem and hint of the error to report."""
 
     code: str
     problem: str
@@ -64,17 +64,17 @@ class Fault(NamedTuple):
 
 
 class Folder(NamedTuple):
-    """A folder of a root, as far as its place decides what the names in it stand for.
+    """A folder of a root, with everything that its place says about the names in it.
 
     Attributes:
         root: The root.
-        path: Its path below that; empty for the root itself.
-        depth: How many folders it is below the root.
-        item_type: The type of the items in it, outside the folders of clients.
-        top: The outermost skill that it belongs to.
-        signed: The skills around that are signed as wholes, the outermost first.
-        covered: Its path below a project, in a folder of a client there in which every file is an item or named.
-        is_hidden: Whether nothing in it is an item.
+        path: Its path below the root; empty for the root itself.
+        depth: Number of folders between the root and it.
+        item_type: The type of the items in it; None in client folders.
+        top: The outermost skill that contains it.
+        signed: The skills around it that are signed as a whole, outermost first.
+        covered: Its path below the project, inside a client folder where every file is either an item or reported.
+        is_hidden: Whether nothing in it can be an item.
         is_plugin: Whether it is a plugin.
     """
 
@@ -90,20 +90,20 @@ class Folder(NamedTuple):
 
     @property
     def skill(self) -> str:
-        """The nearest skill around that is signed as a whole."""
+        """The nearest skill around it that is signed as a whole; else empty."""
         return self.signed[-1] if self.signed else ""
 
     @property
     def is_of_project(self) -> bool:
-        """Whether its root is the folder of a project, in which items have names of their own."""
+        """Whether its root is the project folder itself, where items have fixed names such as ``AGENTS.md``."""
         return self.root.client is not None and self.root.client.is_fixed
 
     def below(self, name: str) -> str:
-        """Return the path of a name in it."""
+        """Return the path of a name in this folder."""
         return f"{self.path}/{name}" if self.path else name
 
     def holding(self, names: Collection[str]) -> Folder:
-        """Return the folder with what the names in it make of it: a skill, or a plugin."""
+        """Return this folder, marked as a skill or a plugin if the names in it say so."""
         if self.root.has_skills:
             if self.is_hidden or not self.path or SKILL_FILE not in names:
                 return self
@@ -112,7 +112,7 @@ class Folder(NamedTuple):
         return self._replace(is_plugin=True) if self.is_of_project and PLUGIN in names else self
 
     def item_test(self) -> Callable[[str], bool]:
-        """Return the function that says whether a name in it is that of an item."""
+        """Return a function that tells whether a name in this folder is an item's."""
         client, kind = self.root.client, self.item_type
         if self.is_hidden or (self.root.has_skills and not self.top):
             return _never
@@ -127,14 +127,14 @@ class Folder(NamedTuple):
         return lambda name: client.identify(prefix + name) is not None
 
     def is_signature(self, name: str, is_item: Callable[[str], bool]) -> bool:
-        """Return whether a name that ends with ``.sig`` is that of a signature, given :meth:`item_test`."""
+        """Return whether a name that ends with ``.sig`` is a signature's; ``is_item`` comes from :meth:`item_test`."""
         is_of_skill = name in SKILL_SIGNATURES and self.root.has_skills and not self.is_hidden
         return is_of_skill or is_item(name.removesuffix(DETACHED_SUFFIX))
 
     def matter_test(self) -> Callable[[str], bool]:
-        """Return the function that says whether what is no item may matter all the same.
+        """Return a function that tells whether a name of a non-item may matter.
 
-        In the folder of a project that is what clients obey; below any other root it is everything.
+        In a project folder these are the names that clients obey; below any other root, every name.
         """
         if not self.is_of_project:
             return _always
@@ -148,7 +148,7 @@ class Folder(NamedTuple):
         return is_obeyed(spelled) or is_covered(spelled) or (self.is_plugin and spelled in OBEYED_IN_PLUGINS)
 
     def enter(self, name: str) -> Folder | None:
-        """Return a folder in it; None where that is no part of the root."""
+        """Return a subfolder; None if it is not part of the root."""
         client, path = self.root.client, f"{self.path}/{name}" if self.path else name
         if client is not None and not client.place:
             return self._enter_of_project(self._replace(path=path, depth=self.depth + 1, is_plugin=False), name)
@@ -165,7 +165,7 @@ class Folder(NamedTuple):
         return Folder(self.root, path, self.depth + 1, kind, self.top, self.signed, is_hidden=is_hidden)
 
     def _enter_of_project(self, inner: Folder, name: str) -> Folder | None:
-        """Return the same in the folder of a project, where the folders of clients are looked into as wholes."""
+        """Return a subfolder of a project folder, where every file of a client folder is covered."""
         if self.covered:
             covered = f"{self.covered}/{name}"
             is_part = spelled_as(self.covered) != GITHUB or _is_of_github(name)
@@ -176,7 +176,7 @@ class Folder(NamedTuple):
         return inner if self.depth < depth and not is_skipped(name) else None
 
     def fault(self, name: str, *, is_folder: bool = False) -> Fault | None:
-        """Return why a file that is no item, or a folder, may be one of items, or may be one on other systems."""
+        """Return the problem with a folder, or with a non-item that could be an item here or on another file system."""
         client = self.root.client
         if self.is_hidden or self.is_of_project:
             return None

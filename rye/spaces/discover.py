@@ -1,6 +1,6 @@
 """Finds the project and the user space."""
 
-# ruff: noqa: PTH110, PTH112, PTH114 - those of Path raise where a folder may not be entered
+# ruff: noqa: PTH110, PTH112, PTH114 - the methods of Path raise if a folder may not be entered
 from __future__ import annotations
 
 import os
@@ -32,24 +32,24 @@ from rye.spaces.model import FOLDER, Root, Space, is_within
 from rye.spaces.snapshot import names
 
 _LONGEST_PATH = 8_192
-"""Characters of the longest path that git keeps in a file of its own."""
+"""Maximum number of characters read from a git file that holds a path."""
 
 NAMED_OTHERS = 3
-"""Files of others that one warning names."""
+"""Maximum number of foreign files that one warning names."""
 
 
 def user_space(environ: Mapping[str, str] | None = None) -> Path:
     """Return the folder that holds the user's ``.ai``: ``USER_SPACE``, else the home folder. It need not exist.
 
     Args:
-        environ: Environment to look in; None means that of the process.
+        environ: The environment to use; None means that of the process.
 
     Raises:
         EnvironmentFault: ``no-home``.
     """
     variables = os.environ if environ is None else environ
     named = variables.get("USER_SPACE") or "~"
-    folder = named if variables.get("HOME") == "" else os.path.expanduser(named)  # which takes an empty HOME for /
+    folder = named if variables.get("HOME") == "" else os.path.expanduser(named)  # expanduser reads an empty HOME as /
     if folder.startswith("~"):
         message = f"there is no home folder {named}" if named != "~" else "there is no home folder"
         raise EnvironmentFault("no-home", message, hint="set USER_SPACE or HOME")
@@ -57,16 +57,17 @@ def user_space(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def find_project(start: Path, *, user: Path | None = None) -> Path | None:
-    """Return the nearest folder, from ``start`` upwards, that has a ``.ai``, or else files of clients of agents.
+    """Return the nearest folder, from ``start`` upwards, that has a ``.ai``; failing that, one with client files.
 
-    Of those, a repository comes before a folder in it. None when there is neither.
+    Among folders with client files, a repository comes before a folder in it. None if there is neither.
 
     Args:
         start: Where to begin.
-        user: The folder that holds the user's ``.ai``, which is no project.
+        user: The folder that holds the user's ``.ai``, which is not a project.
 
     Raises:
-        EnvironmentFault: ``unusable-project``: what is nearest cannot be used, and one further up would be another one.
+        EnvironmentFault: ``unusable-project``: the nearest ``.ai`` cannot be used. The search stops there, because one
+            further up would be a different project.
     """
     begin = Path(os.path.abspath(start))  # noqa: PTH100 - the project is named as the user sees it
     for folder in (begin, *begin.parents):
@@ -82,7 +83,7 @@ def find_project(start: Path, *, user: Path | None = None) -> Path | None:
 
 
 def _is_clients(folder: Path) -> bool:
-    """Return whether a folder is a client's own, as ``.claude``, in the project around it."""
+    """Return whether a folder such as ``.claude`` belongs to a client, in the project around it."""
     name = folder.name
     is_client = name.startswith(".") and (name in MARKS or skills_of_another(name) is not None)
     return is_client and not os.path.lexists(folder / ".git")
@@ -96,13 +97,13 @@ def client_roots(
     clients: Collection[str] = CLIENTS,
     bundle: str = "",
 ) -> tuple[Root, ...]:
-    """Return the roots of the folders of clients that exist in a folder, each real folder once for each format.
+    """Return the roots of the client folders that exist in a folder, each real folder once per format.
 
     Args:
-        space: What they belong to.
+        space: The space of the roots.
         folder: A project, the home folder or a bundle.
-        known: Which to look for, those that win first.
-        clients: Whose count.
+        known: The client folders to look for, highest priority first.
+        clients: The clients to look for.
         bundle: As in :class:`Root`.
     """
     inside = names(folder)
@@ -110,7 +111,7 @@ def client_roots(
     around = real_path(folder)
     prefix = path_in_repository(folder) if space is Space.PROJECT else ""
     others: tuple[ClientFolder, ...] = ()
-    if OF_USERS[0] in known and len(clients) == len(CLIENTS):  # a plugin has no folders of clients
+    if OF_USERS[0] in known and len(clients) == len(CLIENTS):  # a plugin has no client folders
         others = tuple(filter(None, map(skills_of_another, sorted(inside))))
     for each in (*known, *others):
         if each not in others and (
@@ -123,7 +124,7 @@ def client_roots(
             there = has_files(path, inside)
         elif each.place == SKILLS_FOLDER or each in others:
             there = os.path.isdir(path) and has_skills(path)
-        else:  # a link out that leads nowhere here may lead somewhere on the machine of another
+        else:  # a link out that is broken here may resolve on another machine
             there = os.path.isdir(path) or (space is not Space.USER and not is_within(real, around))
         if there:
             found.setdefault(
@@ -134,18 +135,18 @@ def client_roots(
 
 
 def has_files(folder: Path, inside: Collection[str]) -> bool:
-    """Return whether a folder has files that clients obey beside those in the places of items.
+    """Return whether a folder has files that clients obey, outside the client folders that are roots themselves.
 
     Args:
         folder: Where to look.
-        inside: What lies in it.
+        inside: The names in it.
     """
     top = Folder(Root(Space.PROJECT, folder, client=FIXED_FILES)).holding(inside)
     return any(_has_files(folder / name, top.enter(name)) for name in inside)
 
 
 def _has_files(path: Path, inner: Folder | None) -> bool:
-    """Return whether a name in the folder of a project is that of a file that clients obey, or of a folder with one."""
+    """Return whether a name in a project folder is a file that clients obey, or a folder with such a file."""
     if inner is None or not inner.covered or (path.name in PLACES and os.path.isdir(path)):
         return False
     spelled = spelled_as(path.name)
@@ -156,11 +157,11 @@ def _has_files(path: Path, inner: Folder | None) -> bool:
 
 
 def path_in_repository(folder: Path) -> str:
-    """Return the path from the top of the outermost repository that a folder lies in; empty at the top and outside.
+    """Return a folder's path from the top of the outermost repository around it; empty at the top and outside.
 
-    A repository inside another one is a part of that: else what is signed for the top would count in each folder with a
-    ``.git`` of its own. Another work tree of the outer repository is a top by itself. The home folder, which may be a
-    repository of settings, and those above it are none.
+    A nested repository is part of the outer one. Otherwise a signature made for the top would be valid in each folder
+    with a ``.git`` of its own. Another work tree of the outer repository is a top by itself. The home folder, which may
+    be a repository of settings, and the folders above it are never tops.
     """
     here, home = Path(os.path.abspath(folder)), Path(os.path.expanduser("~"))  # noqa: PTH100 - links stay as they are
     around = [each for each in (here, *here.parents) if each != home and each not in home.parents]
@@ -171,9 +172,9 @@ def path_in_repository(folder: Path) -> str:
 
 
 def worktrees_of(folder: Path) -> frozenset[str]:
-    """Return the real paths of the other work trees that the repository at a folder has.
+    """Return the real paths of the other work trees of the repository at a folder.
 
-    Each is named in the repository, and names the repository itself: a folder that only looks like one is none.
+    A work tree and its repository must name each other, so a folder cannot pretend to be one.
     """
     found, trees = set[str](), folder / ".git" / "worktrees"
     for name in names(trees):
@@ -186,7 +187,7 @@ def worktrees_of(folder: Path) -> frozenset[str]:
 
 
 def _line_in(path: Path) -> str:
-    """Return the text of a file that git keeps a path in; no pipe is waited for."""
+    """Return the text of a file in which git keeps a path; never block on a pipe."""
     if not path.is_file():
         raise FileNotFoundError(path)
     with path.open(encoding="utf-8") as file:
@@ -194,7 +195,7 @@ def _line_in(path: Path) -> str:
 
 
 def check_project(folder: Path, *, user: Path | None = None) -> Path:
-    """Return a folder, unless its ``.ai`` cannot be that of a project.
+    """Return a folder, after checking that its ``.ai`` can be a project's.
 
     Raises:
         EnvironmentFault: ``unusable-project``.
@@ -215,7 +216,7 @@ def _leads_to_users(folder: Path, user: Path) -> bool:
 
 
 def _is_users(folder: Path, user: Path) -> bool:
-    """Return whether a folder's ``.ai`` is the user's, and not a link to it that lies in another folder."""
+    """Return whether a folder's ``.ai`` is the user's own, rather than a link to it from another folder."""
     own = not os.path.islink(folder / FOLDER) or real_path(folder) == real_path(user)
     return own and _leads_to_users(folder, user)
 
@@ -230,7 +231,7 @@ def _unusable(path: Path, what: str) -> EnvironmentFault:
 
 
 def has_skills(folder: Path) -> bool:
-    """Return whether there are skills in a folder, or in the folders in it."""
+    """Return whether a folder contains skills, at most two levels deep."""
     below = [folder / name for name in sorted(names(folder))]
     return any(os.path.lexists(each / SKILL_FILE) for each in below) or any(
         os.path.lexists(each / name / SKILL_FILE) for each in below for name in names(each)
@@ -238,17 +239,17 @@ def has_skills(folder: Path) -> bool:
 
 
 def owner_warning(root: Root) -> str:
-    """Return a warning if others own a space or can write into it; empty if not, or if the user calls it safe."""
+    """Return a warning if other users own a space or can write to it; empty if not, or if the user declared it safe."""
     why = others_control(root.path, group=root.space is Space.USER)
     return why and f"{root.path} {why}: nothing is signed or written there unless {SAFE_FOLDERS} names it"
 
 
 def files_warning(root: Root, others: Sequence[str]) -> str:
-    """Return a warning about files below a root that others may have written; empty if none, or of the root itself.
+    """Return a warning about files that other users may have written; empty if none, or if the root itself is theirs.
 
     Args:
-        root: The root. A bundle is its publisher's, whoever installed it.
-        others: A phrase for each file, as of :func:`rye._files.others_below`.
+        root: The root. A bundle belongs to its publisher, whoever installed it, so it never gets this warning.
+        others: A phrase for each file, as from :func:`rye._files.others_below`.
     """
     if not others or root.space is Space.SYSTEM or owner_warning(root):
         return ""
@@ -257,14 +258,14 @@ def files_warning(root: Root, others: Sequence[str]) -> str:
 
 
 def check_writable(root: Root, below: Iterable[str] = ()) -> None:
-    """Refuse to sign or write in a space that others own or can write, as what stands there may be theirs.
+    """Refuse to sign or write in a space that others own or can write to, because its content may be theirs.
 
-    A project or bundle whose root is a link is refused too: a checkout must not choose other places. In the user space
-    links are the user's own.
+    A project or bundle whose root is a link is refused too: a checkout must not redirect writes. In the user space,
+    links were made by the user.
 
     Args:
         root: The space.
-        below: Paths of files in it that are to be signed, listed or written; folders on the way are looked at, too.
+        below: Paths of files to be signed, listed or written; the folders on the way to them are checked too.
 
     Raises:
         EnvironmentFault: ``unsafe-owner`` or ``project-elsewhere``.
@@ -301,5 +302,5 @@ def _absolute(folder: Path) -> Path:
 
 
 def is_published(root: Root) -> bool:
-    """Return whether a root is of a repository of skills or of a plugin, which others install as a bundle."""
+    """Return whether a root belongs to a plugin or a repository of skills, which others install as a bundle."""
     return root.folder == SKILLS_FOLDER or os.path.lexists(root.around / PLUGIN)

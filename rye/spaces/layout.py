@@ -1,4 +1,4 @@
-"""The roots of a registry, and the trust files that count in them."""
+"""The roots of a registry, and the trust files that apply to them."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from rye.trust.trust_entry import OWN
 from rye.trust.trust_store import TrustLoad, load_trust
 
 AUDIENCE: Final = "RYE_AUDIENCE"
-"""Environment variable that names the audience where the caller does not."""
+"""Environment variable with the default audience."""
 
 CLIENTS_VARIABLE: Final = "RYE_CLIENTS"
-"""Environment variable that names the clients whose folders count where the caller does not."""
+"""Environment variable that lists the clients whose folders are searched by default."""
 
 NO_CLIENTS: Final = "none"
 
@@ -43,13 +43,13 @@ class Layout(NamedTuple):
     """The spaces of one registry.
 
     Attributes:
-        roots: All of them, highest priority first.
+        roots: All roots, highest priority first.
         project: The folder that holds the project's ``.ai``, if there is a project.
         user: The user space's ``.ai``; it need not exist.
         warnings: About bundles that could not be used.
-        named: Bundles that the caller named; the others were found.
-        left_out: The sources of folders of clients that do not count, as the caller or the environment says.
-        audience: The registry that signatures on the items of projects must name, and new ones do; empty for none.
+        named: Bundles that the caller named, as opposed to discovered ones.
+        left_out: The sources of client folders that the caller or the environment excluded.
+        audience: The registry that signatures on project items must name, and that new signatures name; empty for none.
     """
 
     roots: tuple[Root, ...]
@@ -74,17 +74,17 @@ class Layout(NamedTuple):
         """Find the spaces.
 
         Args:
-            project: Folder with the project's ``.ai``; None looks upwards from the working directory.
+            project: Folder with the project's ``.ai``; None searches upwards from the working directory.
             user: Folder with the user's ``.ai``; None means ``$USER_SPACE``, else the home folder.
             bundles: As for :class:`rye.Registry`.
-            more: Folders of bundles that count beside those.
+            more: Folders of additional bundles.
             audience: As for :class:`rye.Registry`.
             clients: As for :class:`rye.Registry`.
 
         Raises:
             NotFoundError: The project folder or a named bundle does not exist.
             ArgumentError: ``bad-audience`` or ``bad-client``.
-            EnvironmentFault: ``unusable-project``, for a ``.ai`` that is no folder.
+            EnvironmentFault: ``unusable-project``: ``.ai`` is not a folder.
         """
         name = os.environ.get(AUDIENCE, "") if audience is None else audience
         name = "" if name == "" else check_audience(name)
@@ -119,11 +119,11 @@ class Layout(NamedTuple):
         return cls((*roots, *found, *others), project, home / FOLDER, faults, named, name, left)
 
     def load_trust(self, named: Sequence[Path] = ()) -> TrustLoad:
-        """Read the trust files of all spaces; those ``named`` count as the user's own.
+        """Read the trust files of all spaces; the files in ``named`` are trusted like the user's own.
 
         Raises:
-            NotFoundError: A named one does not exist.
-            SigningError: A named one cannot be understood.
+            NotFoundError: A named file does not exist.
+            SigningError: A named file cannot be parsed.
         """
         others = {
             root.bundle: root.path for root in self.roots if root.space == "project" and root.bundle and not root.client
@@ -143,11 +143,11 @@ class Layout(NamedTuple):
         return load._replace(trust=replace(load.trust, audience=self.audience)) if self.audience else load
 
     def safe_user(self) -> Path | None:
-        """Return the user space's ``.ai`` if its settings count; else None, and :meth:`load_trust` warns of it."""
+        """Return the user's ``.ai`` if its settings are safe to use; else None, and :meth:`load_trust` warns."""
         return None if user_fault(self.user, self._checkouts()) else self.user
 
     def _checkouts(self) -> list[str]:
-        """Return the folders in which no part of the user space may lie: those worked in, and those verified."""
+        """Return the folders that must not contain the user space: working folders and folders to verify."""
         home = real_path(self.user.parent)
         named = [root for root in self.roots if root.space != Space.USER and not is_own(root)]
         places = [_place(root) for root in named if real_path(_place(root)) != home]
@@ -163,10 +163,10 @@ class Layout(NamedTuple):
         return tuple(root for root in self.roots if space in ("all", root.space))
 
     def describe_empty(self, space: str = "all", filled: Collection[str] = ()) -> str:
-        """Return where items other than rye's own were looked for and what to do, where there are none; else empty.
+        """Return where rye looked for items and what to do next; empty if there are items other than rye's own.
 
         Args:
-            space: The space that is asked about.
+            space: The space that was searched.
             filled: Sources that have items.
         """
         roots = self.in_space(space)
@@ -187,20 +187,19 @@ class Layout(NamedTuple):
         return f"there are no items {whose}: looked {', and '.join(looked)}; {advice}"
 
     def may_demand(self, root: Root) -> bool:
-        """Return whether a list may be required of a root: that of a project, the user, or a bundle that was named.
+        """Return whether a root may be required to have a list: a project, the user space, or a named bundle.
 
-        The folders of clients have none.
+        Client folders have no lists.
         """
         return (root.client is None and root.space != "system") or root in self.named
 
 
 def _place(root: Root) -> Path:
-    """Return the folder that a root stands for: the one around its ``.ai`` or its client's folder, else itself."""
     return root.around if root.client or root.path.name == FOLDER else root.path
 
 
 def _check_clients(clients: Sequence[str] | None) -> frozenset[str]:
-    """Return whose folders count: those named, else those that the environment names, else all.
+    """Return the clients whose folders are searched: those given, else those in the environment, else all.
 
     Raises:
         ArgumentError: ``bad-client``.

@@ -1,7 +1,7 @@
-"""The signed list of a space or bundle on disk: what it says of the items, and how the folder differs from it.
+"""The signed list of a space or bundle on disk: what it proves about the items, and how the folder differs from it.
 
-The list ``rye.list`` lies in the root of a project's or user's ``.ai``, or of a bundle, and covers every file below
-that folder. The number of the last good list is kept in the user's state, so that an older one is noticed.
+The list ``rye.list`` lies at the top of a project's or user's ``.ai``, or of a bundle, and covers every file below
+that folder. The number of the last valid list is kept in the user's state, so that a rollback is detected.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ class ListReport(Report):
     Attributes:
         source: The space or bundle.
         root: The folder.
-        name, number, expires: As the list says; empty, 0 and None without one that can be read.
-        listed: How many files it names.
-        signers: Owner and fingerprint of each key that signed it and may do so.
+        name, number, expires: Fields of the list; empty, 0 and None if it cannot be read.
+        listed: Number of files in the list.
+        signers: Owner and fingerprint of each valid signer.
         findings: A change for each file, and faults of the list itself under the path ``rye.list``.
-        problems: What could not be read.
+        problems: Files that could not be read.
     """
 
     source: str
@@ -89,9 +89,9 @@ class ListReport(Report):
 
 
 def list_folder(root: Root) -> Path | None:
-    """Return the folder whose list covers a root; None for a client's folder where there is none.
+    """Return the folder whose list covers a root; None for a client folder that no list covers.
 
-    That of a client's folder is the folder of the bundle, or of a project or plugin that has or had a list at its top.
+    For a client folder this is the folder of the bundle, or of a project or plugin that has or had a list at its top.
     """
     if root.client is None:
         return root.path
@@ -100,7 +100,7 @@ def list_folder(root: Root) -> Path | None:
 
 
 def _had_list(folder: Path) -> bool:
-    with suppress(EnvironmentFault):  # the check of a list says what is wrong with the record
+    with suppress(EnvironmentFault):  # check_list reports a bad record
         return last_seen(folder) is not None
     return False
 
@@ -109,7 +109,7 @@ def read_list(folder: Path) -> bytes | None:
     """Return the bytes of the list in a folder, None if there is none.
 
     Raises:
-        SigningError: ``list-malformed`` when it is a link, no regular file, or longer than any list.
+        SigningError: ``list-malformed``: it is a link, not a regular file, or too long.
         EnvironmentFault: ``unreadable``.
     """
     path = folder / LIST_FILE
@@ -130,14 +130,14 @@ def read_list(folder: Path) -> bytes | None:
 
 
 def files_below(folder: Path, root: Root) -> tuple[dict[str, ListedFile], tuple[ItemError, ...]]:
-    """Return every file below a folder by its path, and what could not be read.
+    """Return every file below a folder by its path, and errors about files that could not be read.
 
-    The list itself is left out, and so are ``.git`` in the folder itself, the user's private keys, and byte code of
-    rye's own tools, which installers make. A folder ``.git`` further down, or in the ``.ai`` of a project, where git
-    would run what it says, stands for what is in it.
+    Left out are the list itself, a ``.git`` directly in the folder, the user's private keys, and byte code of rye's own
+    tools, which installers create. The content of other ``.git`` folders is included: those further down, and the one
+    in a project's ``.ai``, because git would run what they say.
 
     Args:
-        folder: As :func:`list_folder` returns it.
+        folder: As returned by :func:`list_folder`.
         root: A root in it.
     """
     place, files, problems = Root(root.space, folder), dict[str, ListedFile](), list[ItemError]()
@@ -168,7 +168,7 @@ def files_below(folder: Path, root: Root) -> tuple[dict[str, ListedFile], tuple[
 
 
 def is_private(place: Root, root: Root, file: FileMode) -> bool:
-    """Return whether a file is a key of the user's and nothing else, or byte code of rye's own tools."""
+    """Return whether a file contains only a key of the user's, or is byte code of rye's own tools."""
     folder, _, name = file.path.rpartition("/")
     if CACHE in folder.split("/"):
         return is_own(root)
@@ -182,7 +182,7 @@ def is_private(place: Root, root: Root, file: FileMode) -> bool:
 
 
 def file_digest(place: Root, file: FileMode) -> str:
-    """Return the SHA-256 hex of a file below a root, of a link that of its target; empty for a pipe or a folder.
+    """Return the SHA-256 hex digest of a file, or of a link's target path; empty for a pipe or a folder.
 
     Raises:
         ItemError, OSError: As :func:`rye.spaces.read.read_chunks`.
@@ -198,7 +198,7 @@ def file_digest(place: Root, file: FileMode) -> str:
 
 
 def with_lists(load: TrustLoad, roots: Iterable[Root], now: datetime) -> TrustLoad:
-    """Return a trust set that knows what the lists of some roots prove at a moment; each list is read once."""
+    """Add the state of the lists of some roots, as of ``now``, to a trust set; each list is read once."""
     folders: dict[tuple[str, str, bool], list[Root]] = {}
     for root in roots:
         if list_folder(root) is not None:
@@ -228,12 +228,12 @@ def _state(roots: Sequence[Root], trust: TrustSet, now: datetime) -> ListState |
 
 
 def state_of(listed: SpaceList, root: Root, *, trust: TrustSet, now: datetime) -> ListState:
-    """Return what the list of a root proves at its place and beside the last one seen there; without its items.
+    """Judge the list of a root, given its place and the last list seen there; the items are not filled in.
 
     Raises:
         EnvironmentFault: The record of the last list cannot be read.
     """
-    seen = None if is_own(root) else last_seen(list_folder(root) or root.path)  # another rye brings another list
+    seen = None if is_own(root) else last_seen(list_folder(root) or root.path)  # each rye ships its own
     origin, place = root.origin("list", ""), list_place(root)
     return judge_list(listed, origin=origin, trust=trust, now=now, seen=seen, place=place)
 
@@ -245,17 +245,16 @@ def list_place(root: Root) -> str:
 
 
 def items_of(rows: Iterable[ListedItem]) -> dict[tuple[str, str, str, str], str]:
-    """Return rows of a list as :attr:`rye.trust.list.ListState.items` has them."""
+    """Convert rows of a list to the mapping of :attr:`rye.trust.list.ListState.items`."""
     return {(row.root.folder, str(row.file.item_type), row.file.item_id, row.file.suffix): row.sha256 for row in rows}
 
 
 class ListedItem(NamedTuple):
     """An item that a list names.
 
-    Attributes:
-        root, file: Where it lies.
-        sha256, mode: As of :class:`rye.trust.list.ListedFile`; of a link to a listed file, the digest of that.
-        is_detached: Whether its signature file is on the list: where that is taken away, the list stands not in for it.
+    Attributes: root: Its root. file: The file below the root. sha256, mode: As in :class:`rye.trust.list.ListedFile`;
+        for a link to a listed file, the digest of that file. is_detached: Whether the list also names its signature
+        file. If that file is missing, the list does not replace it.
     """
 
     root: Root
@@ -277,7 +276,7 @@ def rows_of(listed: SpaceList, folder: Path, roots: Iterable[Root]) -> Iterator[
 
 
 def _digest_behind(listed: SpaceList, folder: Path, link: ListedFile) -> str:
-    """Return the digest of the listed file that a listed link leads to; that of the link where it leads elsewhere."""
+    """Return the digest of the listed file that a listed link leads to, else the digest of the link."""
     try:
         target = os.readlink(folder / link.path)  # noqa: PTH115 - keeps "./"
     except OSError:
@@ -293,7 +292,7 @@ def check_list(root: Root, *, trust: TrustSet, required: bool = False) -> ListRe
     Args:
         root: A root in the folder.
         trust: The keys and lists of this run.
-        required: Whether a folder without a list is a finding, and a record that cannot be kept one as well.
+        required: Whether to report a missing list, and a record that cannot be saved, as findings.
 
     Raises:
         EnvironmentFault: The list or the record of the last one cannot be read.
@@ -306,7 +305,7 @@ def check_list(root: Root, *, trust: TrustSet, required: bool = False) -> ListRe
     if state is None:
         return replace(report, findings=tuple(_without_list(folder, seen, required=required)))
     if state.listed is None:
-        read_list(folder)  # raises where the disk is at fault, not the list
+        read_list(folder)  # raises if the disk is at fault, not the list
         return replace(report, findings=(Change(state.code, LIST_FILE, state.detail, list_digest(folder)),))
     listed, digest = state.listed, list_digest(folder) if not state.counts else ""
     faults = [Change(state.code, LIST_FILE, state.words, digest)] if state.code else []
@@ -329,7 +328,7 @@ def check_list(root: Root, *, trust: TrustSet, required: bool = False) -> ListRe
 
 
 def list_digest(folder: Path) -> str:
-    """Return the SHA-256 hex of a folder's list, of a link that of its target; empty where there are no bytes."""
+    """Return the SHA-256 hex digest of a folder's list, or of its target path if it is a link; empty if unreadable."""
     mode = LINK if (folder / LIST_FILE).is_symlink() else PLAIN
     try:
         return file_digest(Root(Space.PROJECT, folder), FileMode(LIST_FILE, mode))
@@ -363,7 +362,7 @@ def _remember(folder: Path, listed: SpaceList, seen: Seen | None, *, required: b
 
 
 def last_seen(folder: Path) -> Seen | None:
-    """Return the last good list of a folder, None if there was none, or if the user has no home folder for records.
+    """Return the last valid list of a folder; None if there was none, or if the user has no home folder for records.
 
     Raises:
         EnvironmentFault: As :func:`rye.spaces.state.read_record`.
@@ -377,7 +376,7 @@ def last_seen(folder: Path) -> Seen | None:
 
 
 def _records(folder: Path) -> tuple[Path, ...]:
-    """Return the records of a folder: by the path as written, and by where a link there leads."""
+    """Return the record paths of a folder: for its path as written and for its real path."""
     names = {os.path.abspath(folder): None, real_path(folder): None}  # noqa: PTH100 - links stay
     return tuple(record_path(_KIND, name) for name in names)
 
@@ -391,7 +390,7 @@ def _seen_at(path: Path) -> Seen | None:
 
 
 def save_seen(folder: Path, listed: SpaceList) -> None:
-    """Keep number and digest of a good list.
+    """Save number and digest of a valid list.
 
     Raises:
         EnvironmentFault: As :func:`rye.spaces.state.save_record`.
@@ -403,7 +402,7 @@ def save_seen(folder: Path, listed: SpaceList) -> None:
 
 
 def has_list(root: Root) -> bool:
-    """Return whether a root has a list or had one before; True also where that cannot be seen."""
+    """Return whether a root has a list or had one before; True also if that cannot be determined."""
     folder = list_folder(root)
     if folder is None:
         return False
@@ -414,7 +413,7 @@ def has_list(root: Root) -> bool:
 
 
 def keys_of_list(folder: Path) -> set[str]:
-    """Return the fingerprints of the keys that a folder's list is signed with; empty if it cannot be read."""
+    """Return the fingerprints of the keys that signed a folder's list; empty if it cannot be parsed."""
     try:
         data = read_list(folder)
         return {line.fingerprint for line in parse_list(data).lines} if data else set()
@@ -423,7 +422,7 @@ def keys_of_list(folder: Path) -> set[str]:
 
 
 def forget_seen(folder: Path) -> bool:
-    """Forget the last good list of a folder; return whether there was one.
+    """Forget the last valid list of a folder; return whether there was one.
 
     Raises:
         EnvironmentFault: ``cannot-write``.
@@ -432,7 +431,7 @@ def forget_seen(folder: Path) -> bool:
 
 
 def warn_beside(root: Root, *tools: str) -> list[str]:
-    """Return a warning that names what tools may run or import, unless a list covers the root."""
+    """Return a warning about files that tools may run or import, unless a list covers the root."""
     if not (paths := runnable_beside(root, *tools)) or has_list(root):
         return []
     return [f"{root.source}: {beside_warning(paths)}"]

@@ -1,4 +1,4 @@
-"""A space root and a file in it, as values."""
+"""Value types for a space root and a file in it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from rye.items.reader import EXTENSIONS, is_item_file
 from rye.trust.model import Origin
 
 FOLDER = ".ai"
-"""The folder of a project, a user or a package that is its space root."""
+"""The name of the folder that is the space root of a project, a user or a package."""
 
 SUFFIXES = frozenset().union(*EXTENSIONS.values())
-"""Every extension that an item may have, whatever its type."""
+"""Every extension that an item of any type may have."""
 
 
 class Space(StrEnum):
@@ -43,17 +43,17 @@ _PRIORITIES = {space: number for number, space in enumerate(Space)}
 
 @dataclass(frozen=True)
 class Root:
-    """One folder that holds ``directives``, ``tools`` and ``knowledge``; it need not exist.
+    """A folder that holds ``directives``, ``tools`` and ``knowledge``, or a client's folder; it need not exist.
 
-    Attributes:
-        space: Which space it belongs to.
-        path: The folder, absolute, links in it as they are.
-        bundle: Bundle id in system space, no two the same among the roots found together; also the name of a project
-            that a caller named by its path; else empty.
+    Attributes: space: The space that it belongs to. path: The absolute path of the folder, with links unresolved.
+        bundle: In system space the bundle id, unique among the roots of a layout. In project space the name of a
+        project
+            that the caller gave by its path. Else empty.
         version: The version that the bundle states, else empty.
-        stamp: Changes whenever an installed bundle may have changed; empty if only a walk can show that.
-        client: The folder of a client of agents that it is; None for one with ``directives``, ``tools``, ``knowledge``.
-        prefix: Path from the top of the repository to the project around the folder of a client; else empty.
+        stamp: Changes whenever an installed bundle may have changed; empty if only a walk can detect changes.
+        client: The client folder at this path, such as ``.claude/skills``; None for a root with ``directives``,
+            ``tools`` and ``knowledge``.
+        prefix: For a client folder, the path from the top of the repository to the project; else empty.
     """
 
     space: Space
@@ -66,31 +66,31 @@ class Root:
 
     @cached_property
     def source(self) -> str:
-        """``project``, ``user`` or ``system:<bundle>``; ``project:<name>`` of one named by its path.
+        """``project``, ``user`` or ``system:<bundle>``; ``project:<name>`` for a project given by its path.
 
-        That of a client's folder ends with its place: ``project:.claude/skills``.
+        For a client folder, its place is appended: ``project:.claude/skills``.
         """
         return ":".join(filter(None, (str(self.space), self.bundle, self.folder)))
 
     @property
     def folder(self) -> str:
-        """The folder of a client that it is: ``.claude/skills``, or ``files`` of those that stand alone; else empty."""
+        """The place of the client folder, such as ``.claude/skills``; ``files`` for single files; else empty."""
         return "" if self.client is None else self.client.place or "files"
 
     @property
     def around(self) -> Path:
-        """The project, home folder or bundle that it belongs to."""
+        """The project, home folder or bundle that contains this root."""
         depth = 1 if self.client is None else len(Path(self.client.place).parts)
         return self.path.parents[depth - 1] if depth else self.path
 
     @property
     def trust_root(self) -> Path:
-        """The folder with the ``config/keys/trusted`` of it: itself, or the ``.ai`` beside a client's folders."""
+        """The folder that contains ``config/keys/trusted``: this root, or the ``.ai`` next to a client folder."""
         return self.path if self.client is None else self.around / FOLDER
 
     @property
     def priority(self) -> int:
-        """That of its space; among bundles, those found earlier come first."""
+        """The priority of its space; among bundles, those found earlier come first."""
         return self.space.priority
 
     @cached_property
@@ -99,7 +99,7 @@ class Root:
         return self.client is not None and self.client.format == "skill"
 
     def find(self, rel_path: str) -> ItemFile | None:
-        """Return the item that a path below the root stands for by its name, None if it stands for none."""
+        """Return the item at a path below the root, judged by its name alone; None if the name is not an item's."""
         if self.client is not None:
             found = self.client.identify(rel_path)
             return ItemFile(rel_path, found[0], composed(found[1]), found[2]) if found else None
@@ -108,7 +108,11 @@ class Root:
         return ItemFile.at(rel_path) if kind and "/" in rel_path and is_item_file(kind, name) else None
 
     def file(self, rel_path: str) -> ItemFile:
-        """Return the same for a path that is known to be that of an item."""
+        """Return the item at a path that is known to be an item's.
+
+        Raises:
+            ValueError: The path is not an item's.
+        """
         if self.client is None:
             return ItemFile.at(rel_path)
         found = self.find(rel_path)
@@ -123,7 +127,7 @@ class Root:
         Args:
             item_type: The type of the item.
             item_id: Its id.
-            rel_path: Its path below the root; the signature of ``AGENTS.md`` and the like binds it.
+            rel_path: Its path below the root. Signatures of ``AGENTS.md`` and similar files are bound to this path.
         """
         if self.client is None or (self.has_skills and not (self.space is Space.PROJECT and rel_path)):
             return Origin(str(self.space), self.bundle, item_type, item_id, folder=self.folder)
@@ -138,11 +142,11 @@ class Root:
         return Origin(str(self.space), self.bundle, item_type, item_id, signed, self.folder, former)
 
     def describe(self, rel_path: str) -> tuple[str, str]:
-        """Return the format and the client of a file; both are empty outside the folders of clients."""
+        """Return the format and the client of a file; both are empty outside client folders."""
         return ("", "") if self.client is None else self.client.describe(rel_path)
 
     def folder_of(self, item_type: ItemType, item_id: str) -> str:
-        """Return the path of the folder in which an item of this type and id would lie."""
+        """Return the path of the folder that would hold an item of this type and id."""
         if self.client is not None:
             return self.client.folder_of(item_type, item_id)
         folder = item_id.rpartition("/")[0]
@@ -150,10 +154,10 @@ class Root:
 
 
 class InSpace:
-    """Mixin for what lies below a root: its space, bundle and source.
+    """Mixin with the space, bundle and source of something below a root.
 
     Attributes:
-        root: The root below which it lies.
+        root: The root that contains it.
     """
 
     __slots__ = ()
@@ -167,7 +171,7 @@ class InSpace:
 
     @property
     def bundle(self) -> str:
-        """The bundle, or the name of a project that the caller named; else empty."""
+        """The bundle, or the name of a project given by the caller; else empty."""
         return self.root.bundle
 
     @property
@@ -177,12 +181,12 @@ class InSpace:
 
 
 class ItemFile(NamedTuple):
-    """A file that is an item by its name. A named tuple, because a walk makes one for each of ten thousand files.
+    """A file whose name makes it an item. A named tuple, because one walk may create ten thousand of them.
 
     Attributes:
-        rel_path: Path below the root, slashes always.
-        item_type: By the folder it lies in.
-        item_id: Path below that folder without extension; letters are composed, as file systems may not keep them so.
+        rel_path: Path below the root, always with forward slashes.
+        item_type: Given by the folder it lies in.
+        item_id: Path below that folder without extension, in Unicode NFC, because file systems may decompose letters.
         suffix: Extension with the dot, lower case.
     """
 
@@ -193,18 +197,18 @@ class ItemFile(NamedTuple):
 
     @classmethod
     def at(cls, rel_path: str) -> ItemFile:
-        """Return the file that a path below a root with the three folders stands for."""
+        """Return the item file at a path below a root with ``directives``, ``tools`` and ``knowledge``."""
         folder, _, below = rel_path.partition("/")
         item_id, _, extension = below.rpartition(".")
         return cls(rel_path, TYPE_OF_FOLDER[folder], composed(item_id), f".{extension.lower()}")
 
 
 FileStat = tuple[int, int, int, int]
-"""The values by which a changed file is recognised: size, mtime_ns, ctime_ns, inode; of a link, those of its target."""
+"""The values that detect a changed file: size, mtime_ns, ctime_ns, inode; for a link, those of its target."""
 
 stat_of: Callable[[os.stat_result], FileStat] = attrgetter("st_size", "st_mtime_ns", "st_ctime_ns", "st_ino")
 
 
 def is_within(path: str, folder: str) -> bool:
-    """Return whether a path is that of a folder or of something in it; both are compared as text."""
+    """Return whether a path is a folder or lies in it, comparing both as text."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)

@@ -1,7 +1,7 @@
-"""Finds the projects below a folder, each ``.ai`` in it, and reports folders that could not be read.
+"""Finds the projects below a folder, one per ``.ai``, and reports folders that could not be read.
 
-Nothing below the folder may hide a project from verification: hence links are followed, folders that cannot be read are
-problems, and a limit on the number of folders ends the search with a problem rather than silently.
+Nothing below the folder may hide a project from verification. Hence links are followed, folders that cannot be read are
+problems, and exceeding the limit on the number of folders is a problem rather than a silent end.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ from rye.trust.line import DETACHED_SUFFIX
 
 
 MAX_FOLDERS = 100_000
-"""Folders in which projects are looked for, at most; some seconds."""
+"""Maximum number of folders searched for projects; this takes some seconds."""
 
 _READ = MARKS.union(FIXED_NAMES, [each.place for each in OF_PROJECTS]) - {"", SKILLS_FOLDER}
 _MEANT = {each.casefold(): each for each in _READ}
-"""What clients of agents read below a project, by its spelling in lower case."""
+"""Paths that clients read below a project, by their lower-case spelling."""
 
 
 class ProjectsBelow(NamedTuple):
@@ -55,9 +55,9 @@ class ProjectsBelow(NamedTuple):
 
     Attributes:
         roots: The project or bundle that the folder itself is, then the projects in it.
-        problems: Errors about folders that may be or hold a project and could not be read, each with its ``path``.
-        unsearched: A sentence about the folders that were left out by their names; empty without any.
-        dot_names: Paths of files and folders whose names begin with a dot and that no table knows.
+        problems: Errors about unreadable folders that may be or contain a project, each with its ``path``.
+        unsearched: A sentence about the folders that were skipped because of their names; empty if none.
+        dot_names: Paths of files and folders with names that begin with a dot and are in no table.
     """
 
     roots: tuple[Root, ...]
@@ -71,16 +71,16 @@ def look_below(
 ) -> ProjectsBelow:
     """Return the projects in a folder, and the bundle that it may be itself, importing nothing.
 
-    Every folder with a ``.ai`` is a project, even if that holds no items; only a folder without one can be a bundle.
-    The search goes on below projects, so that none can hide another. Links are followed, each real folder once; where
-    one leads out of ``folder``, that place is searched too, and a project there is a problem. Hidden folders and those
+    Every folder with a ``.ai`` is a project, even if it holds no items; only a folder without one can be a bundle. The
+    search goes on below projects, so that no project can hide another. Links are followed, each real folder once. The
+    target of a link out of ``folder`` is searched too, and a project there is a problem. Hidden folders and folders
     inside a ``.ai`` are entered by links only.
 
     Args:
         folder: Where to look.
         taken: Names that are already in use.
-        without: Folders and links that are left out, with all that is below them.
-        most: How many folders are searched at most.
+        without: Folders and links to exclude, with everything below them.
+        most: Maximum number of folders to search.
     """
     search = _Search(Path(os.path.abspath(folder)), taken, most)  # noqa: PTH100 - links stay
     search.left_out = frozenset(map(os.path.abspath, without))
@@ -91,7 +91,7 @@ def look_below(
 
 
 class _Place(NamedTuple):
-    """A folder to search: its path, its real path, and the link that leads out on the way there, if one does."""
+    """A folder to search: its path, its real path, and the link on the way that leads out of the top folder, if any."""
 
     path: str
     real: str
@@ -99,13 +99,13 @@ class _Place(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What lies in a folder that is searched.
+    """The names in a searched folder.
 
     Attributes:
-        names: The folders to search, and whether they are links.
+        names: The folders to search, and whether each is a link.
         others: Other folders.
-        marks: What clients of agents read, however spelled.
-        dots: What begins with a dot and no table knows.
+        marks: Names that clients read, in any spelling.
+        dots: Names that begin with a dot and are in no table.
     """
 
     names: list[tuple[str, bool]]
@@ -115,7 +115,11 @@ class _Found(NamedTuple):
 
     @classmethod
     def of(cls, folder: str) -> _Found:
-        """Sort the names in a folder; raises OSError."""
+        """Sort the names in a folder into these lists.
+
+        Raises:
+            OSError: The folder cannot be read.
+        """
         found = cls([], [], [], [])
         for entry in entries(folder):
             name, spelled = entry.name, spelled_as(entry.name)
@@ -133,7 +137,7 @@ class _Found(NamedTuple):
 
 
 class _Search:
-    """A breadth-first search: along the folders' own paths first, then along links, and outside the folder last."""
+    """A breadth-first search: first by the folders' own paths, then along links, and last outside the top folder."""
 
     def __init__(self, folder: Path, taken: Collection[str], most: int) -> None:
         self._folder = folder
@@ -184,7 +188,7 @@ class _Search:
         self.problems.append(ItemError(code, message, hint=hint, path=path))
 
     def _look_into(self, place: _Place) -> None:
-        """Add the ``.ai`` of a folder, and queue the folders in it; behind a link out, the first project is enough."""
+        """Add the ``.ai`` of a folder and queue its subfolders; behind a link out, report only the first project."""
         found = None if place.out in self._escaped else self._names_in(place.path)
         if found is None:
             return
@@ -207,7 +211,7 @@ class _Search:
                 self._enter(_Place(path, os.path.join(place.real, name), place.out))
 
     def _names_in(self, folder: str) -> _Found | None:
-        """Return what lies in a folder, or report that it cannot be read."""
+        """Return the names in a folder; report the folder if it cannot be read."""
         try:
             return _Found.of(folder)
         except (FileNotFoundError, NotADirectoryError):
@@ -221,7 +225,7 @@ class _Search:
             return None
 
     def _note(self, folder: str, found: _Found, skills: Collection[str]) -> None:
-        """Note what is not searched, and names that may be meant as others."""
+        """Record folders that are not searched, and report misspelt names."""
         paths = (os.path.join(folder, name) for name in found.dots)
         self.dot_names += [path for path in paths if path not in self.left_out]
         for name in found.others:
@@ -231,7 +235,7 @@ class _Search:
             self._pass_over_misspelt(folder, name)
 
     def _pass_over(self, path: str, name: str) -> None:
-        """Note a folder that is not searched by its name; on systems that ignore case it may be a project."""
+        """Record a folder that is skipped by its name; report it if a case-insensitive system would see a project."""
         if path in self.left_out:
             return
         if name == FOLDER:
@@ -241,7 +245,7 @@ class _Search:
             self._unsearched.append(os.path.relpath(path, self._folder))
 
     def _pass_over_misspelt(self, folder: str, name: str) -> None:
-        """Report what is a file or folder of a client only on systems that ignore case."""
+        """Report names that only case-insensitive systems take for a client's file or folder."""
         below = sorted(names(os.path.join(folder, name))) if name in MARKS else ()
         for path in [f"{name}/{each}" for each in below] if name in MARKS else [name]:
             full, meant = os.path.join(folder, path), _MEANT.get(spelled_as(path), path)
@@ -250,7 +254,7 @@ class _Search:
                 self._report("bad-name", message, f"rename it, to {meant} if it is that", full)
 
     def unsearched(self) -> str:
-        """Return a sentence about the folders that were not searched, and those among them that are projects."""
+        """Return a sentence about the skipped folders, and the projects among them."""
         if not self._unsearched:
             return ""
         projects = [path for path in self._unsearched if os.path.lexists(os.path.join(self._folder, path, FOLDER))]
@@ -266,9 +270,9 @@ class _Search:
             (self._outside if place.out else self._queue).append(place)
 
     def _follow(self, link: _Place) -> None:
-        """Follow a link; it may lead out, and a link there may lead in again.
+        """Queue the target of a link, which may lie outside, from where another link may lead in again.
 
-        One to a folder around what is left out is a problem: by the link, that would be read all the same.
+        A link to a folder that contains an excluded folder is a problem: the excluded folder would be read through it.
         """
         for each in self.left_out:
             here = os.path.join(real_path(os.path.dirname(each)), os.path.basename(each))
@@ -285,7 +289,6 @@ class _Search:
             self._escape(out, link.real)
 
     def _holds(self, real: str) -> bool:
-        """Return whether a real path is that of the folder or of something in it."""
         return is_within(real, self._real)
 
     def _escape(self, link: str, project: str) -> None:
@@ -302,11 +305,11 @@ class _Search:
             self.roots.add(Root(Space.PROJECT, path, bundle=identify(path.parent)[0]))
 
     def _add_clients(self, place: _Place) -> None:
-        """Add the folders of clients in a folder inside; files that the root of the top does not reach have one."""
+        """Add the client folders in a folder; files too deep for the root at the top get a root of their own."""
         if place.out:
             return
         parts = Path(os.path.relpath(place.real, self._real)).parts
-        above, is_hidden = len(parts), any(map(is_skipped, parts))  # which only a link leads into
+        above, is_hidden = len(parts), any(map(is_skipped, parts))  # hidden folders are reached by links only
         deep = above > FIXED_FILES.depth or is_hidden or (above > 0 and not self._has_files)
         is_plugin = os.path.lexists(os.path.join(place.path, PLUGIN))
         for root in client_roots(Space.PROJECT, Path(place.path), OF_PROJECTS + (OF_BUNDLES if is_plugin else ())):
@@ -325,7 +328,6 @@ class _Search:
 
 
 def _has_project(folder: str) -> bool:
-    """Return whether there is a ``.ai`` in a folder or in one below it."""
     return any(not isinstance(each, OSError) and each[1].name == FOLDER for each in tree(folder, _is_project))
 
 
@@ -334,7 +336,7 @@ def _is_project(path: str) -> bool:
 
 
 def _has_skills(folder: str, name: str) -> bool:
-    """Return whether a hidden folder is that of a client which the table does not have, with a folder of skills."""
+    """Return whether a hidden folder with skills belongs to a client that is in no table."""
     return skills_of_another(name) is not None and os.path.isdir(os.path.join(folder, name, SKILLS_FOLDER))
 
 

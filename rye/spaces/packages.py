@@ -1,8 +1,8 @@
-"""Packages that pip installed and that register bundles, by their metadata alone: nothing of them is imported.
+"""Finds bundles registered by pip-installed packages, from their metadata alone; nothing is imported.
 
 A package registers a bundle with an entry point in the group ``rye.bundles``, whose name is the bundle's id. The
-metadata that pip wrote say where the files of the entry point's module are. Python's own reader of metadata does the
-same, but takes longer to load than a search takes.
+metadata written by pip tell where the files of the entry point's module are. ``importlib.metadata`` does the same, but
+takes longer to load than a search takes.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _VERSION = re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE)
 
 
 def registered() -> list[tuple[str, str, Path]]:
-    """Return name, module and metadata folder of every bundle that an installed package registers, by name."""
+    """Return name, module and metadata folder of every bundle that an installed package registers, sorted by name."""
     infos: dict[str, Path] = {}
-    for site in filter(os.path.isabs, dict.fromkeys(sys.path)):  # the working directory has installed nothing
+    for site in filter(os.path.isabs, dict.fromkeys(sys.path)):  # not the working directory
         for info in infos_in(Path(site)):
-            infos.setdefault(info.stem.partition("-")[0].lower(), info)  # as for imports, the first one counts
+            infos.setdefault(info.stem.partition("-")[0].lower(), info)  # as for imports, the first entry wins
     return sorted((name, module, info) for info in infos.values() for name, module in entries(info))
 
 
 def infos_in(site: Path) -> list[Path]:
-    """Return the folders of package metadata in a folder, by their names."""
+    """Return the package metadata folders in a folder, sorted by name."""
     return sorted(site / name for name in names(site) if name.endswith((".dist-info", ".egg-info")))
 
 
@@ -47,16 +47,16 @@ def entries(info: Path) -> list[tuple[str, str]]:
 
 
 def version(info: Path) -> str:
-    """Return the version of a package, empty where its metadata state none."""
+    """Return the version of a package; empty if its metadata state none."""
     found = _VERSION.search(read_text(info / "METADATA") or read_text(info / "PKG-INFO"))
     return found[1] if found else ""
 
 
 def literals(source: Path) -> dict[str, str]:
-    """Return the texts that a Python file states for ``bundle_id`` and ``version`` in a mapping."""
+    """Return the string literals for ``bundle_id`` and ``version`` in a mapping of a Python file."""
     found = dict[str, str]()
     for key, text in _LITERAL.findall(read_text(source)):
-        from ast import literal_eval  # takes long to load, and few need it
+        from ast import literal_eval  # slow to load and rarely needed
 
         with suppress(SyntaxError, ValueError):
             found.setdefault(key, str(literal_eval(text)))
@@ -64,7 +64,7 @@ def literals(source: Path) -> dict[str, str]:
 
 
 def read_text(path: Path, most: int = _MAX_BYTES) -> str:
-    """Return the start of a file, empty where there is none; a pipe in its place is not read."""
+    """Return the start of a file; empty if it is missing or not a regular file."""
     if not os.path.isfile(path):
         return ""
     try:
@@ -75,9 +75,9 @@ def read_text(path: Path, most: int = _MAX_BYTES) -> str:
 
 
 def package_folders(info: Path, module: str) -> Iterator[Path]:
-    """Yield the folders of the package that an entry point names, and of the packages around it, the nearest first."""
+    """Yield the folder of the package that an entry point names, then those of the packages around it."""
     parts = module.split(".")
-    # only if the distribution lists files of the package, as another one may have a package of that name
+    # only if the distribution lists files of the package, because another distribution may own a package of that name
     files = [line.partition(",")[0] for line in read_text(info / "RECORD", _MAX_RECORD).splitlines()]
     if not files or any(name.startswith(f"{parts[0]}/") for name in files):
         for length in range(len(parts), 0, -1):

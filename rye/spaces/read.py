@@ -1,7 +1,7 @@
-"""Reads the bytes of one file of a root, safely even if it was swapped since it was listed.
+"""Reads the bytes of one file of a root safely, even if the file was swapped after it was listed.
 
-A path is never opened as a whole: each folder is opened below the one before, without following links, and the file
-below the last. What was opened is then judged by its handle, so no check can be outrun by a rename.
+A path is never opened in one step: each folder is opened relative to its parent without following links, then the file
+in the last folder. All checks use the open handle, so a rename cannot bypass them.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from rye.trust.line import COMMENT_MARKS
 from rye.trust.list import SKILL_SIGNATURES
 
 MAX_OTHER = 268_435_456
-"""How long a file that is no item may be where a list covers it, in bytes."""
+"""Maximum size in bytes of a non-item that a list covers."""
 
 _SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 OPEN_FILE = os.O_RDONLY | _SAFE | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-"""Flags that open a file to read it: not through a link, and a pipe without waiting for its writer."""
+"""Flags to open a file for reading: never through a link, and without waiting for the writer of a pipe."""
 
 _DIRECTORY = os.O_RDONLY | _SAFE | getattr(os, "O_DIRECTORY", 0)
 _ROOT = _DIRECTORY & ~getattr(os, "O_NOFOLLOW", 0)
@@ -34,21 +34,21 @@ _BELOW = os.open in os.supports_dir_fd
 _WITH_LINE = tuple(COMMENT_MARKS)
 _LASTING = frozenset({errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR, errno.ENAMETOOLONG})
 _MOST_OPEN = 32
-"""Folders, beside those above one file, that a :class:`FolderReader` keeps open."""
+"""Maximum number of folders that a :class:`FolderReader` keeps open, apart from those above one file."""
 
 Read = Callable[[Root, str], bytes]
-"""Reads a file below a root as :func:`read_file` does."""
+"""A function that reads a file below a root, like :func:`read_file`."""
 
 
 def read_file(root: Root, rel_path: str) -> bytes:
     """Return the bytes of a regular file inside a root.
 
-    Links are followed only to what lies inside the root, also when a folder on the way is swapped for a link at that
-    very moment: each folder is opened below the one before. A pipe cannot hang the reader.
+    Links are followed only to targets inside the root, even if a folder on the way is swapped for a link at that
+    moment: each folder is opened relative to its parent. A pipe cannot block the reader.
 
     Args:
         root: The space root.
-        rel_path: Path below it, slashes always.
+        rel_path: Path below it, always with forward slashes.
 
     Raises:
         ItemError: ``vanished``, ``unreadable``, ``read-failed``, ``not-a-file``, ``link-escape`` or ``too-large``.
@@ -65,7 +65,7 @@ def read_file(root: Root, rel_path: str) -> bytes:
 
 
 def unreadable(path: str, error: OSError, kind: str = "file") -> ItemError:
-    """Return the error of a file or folder that cannot be read: ``read-failed`` where that may pass by itself."""
+    """Return the error for a file or folder that cannot be read: ``read-failed`` if a retry may succeed."""
     problem = f"{path}: the {kind} cannot be read: {error.strerror}"
     if error.errno in _LASTING:
         return ItemError("unreadable", problem, hint="check permissions", path=path)
@@ -73,11 +73,11 @@ def unreadable(path: str, error: OSError, kind: str = "file") -> ItemError:
 
 
 def read_chunks(root: Root, rel_path: str, size: int = 1 << 20, *, expected: FileStat | None = None) -> Iterator[bytes]:
-    """Yield the bytes of a regular file that need be no item, opened as by :func:`read_file`.
+    """Yield the bytes of a regular file, which need not be an item, opened as by :func:`read_file`.
 
-    Raises:
-        ItemError: ``not-a-file``, ``link-escape``, ``too-large``: over :data:`MAX_OTHER`, or ``vanished``: what was
-            opened has another status than the ``expected`` one.
+    Raises: ItemError: ``not-a-file``, ``link-escape``, ``too-large`` (over :data:`MAX_OTHER`), or ``vanished`` if the
+        status
+            of the open file is not ``expected``.
         OSError: It cannot be read.
     """
     handle = _open(root, rel_path.split("/"), rel_path)
@@ -96,14 +96,14 @@ def read_chunks(root: Root, rel_path: str, size: int = 1 << 20, *, expected: Fil
 
 
 def is_detached(rel_path: str) -> bool:
-    """Return whether an item can hold no signature line, so that its signature is the file ``NAME.sig`` beside it."""
+    """Return whether an item cannot hold a signature line, so that ``NAME.sig`` next to it is its signature."""
     return not rel_path.endswith(_WITH_LINE) and suffix_of(rel_path) not in COMMENT_MARKS
 
 
 def skill_of(root: Root, rel_path: str) -> str:
-    """Return the folder of the skill with whose signature a file stands or falls: the nearest that has one, or empty.
+    """Return the folder of the nearest signed skill around a file, whose signature covers it; empty if there is none.
 
-    A folder without the file of a skill is none, whatever signature lies in it.
+    A folder without ``SKILL.md`` is not a skill, even if it contains a signature.
     """
     folder = rel_path
     while root.has_skills and (folder := folder.rpartition("/")[0]):
@@ -114,23 +114,23 @@ def skill_of(root: Root, rel_path: str) -> str:
 
 
 def signature_in(place: str) -> str:
-    """Return the name of the file that signs the skill in a folder, given with a slash behind; empty for none."""
+    """Return the name of the signature file of the skill in a folder, given with a trailing slash; empty for none."""
     return next((name for name in SKILL_SIGNATURES if os.path.lexists(place + name)), "")
 
 
 def suffix_of(rel_path: str) -> str:
-    """Return the extension that says how a file is read; a rule of Cursor is Markdown."""
+    """Return the extension that decides how a file is read; Cursor's ``.mdc`` rules are Markdown."""
     return splitext(rel_path)[1].lower().replace(".mdc", ".md")
 
 
 class FolderReader:
-    """Reads as :func:`read_file`, and keeps folders open, for callers that read many files of one root.
+    """Reads like :func:`read_file`, but keeps folders open, for callers that read many files of one root.
 
-    Each folder was opened below the one above it and through no link, as for a single file; what is put in its place
-    later does not matter, since files are opened below the folder that is open.
+    As for a single file, each folder is opened relative to its parent and through no link. Replacing a folder later has
+    no effect, because files are opened relative to the open folder.
 
-    Attributes:
-        owners: Where a caller puts a mapping, owner, group and mode of the files and folders that are opened, by path.
+    Attributes: owners: A mapping that the caller may set; it receives the owner, group and mode of opened files and
+        folders by path.
     """
 
     def __init__(self) -> None:
@@ -153,7 +153,7 @@ class FolderReader:
                 handle = self._open.get(folder)
                 handle = self._enter(root, folder) if handle is None else handle
                 return _read(os.open(name, OPEN_FILE, dir_fd=handle), rel_path, self.owners)
-            except (OSError, ValueError):  # a link, gone, or no name at all: the other way knows what to say
+            except (OSError, ValueError):  # a link, a missing file or a bad name: read_file reports it
                 pass
         return read_file(root, rel_path)
 
@@ -180,9 +180,9 @@ class FolderReader:
 
 
 def linked_skill(root: Root, name: str) -> str:
-    """Return the real path of a skill that the user linked into a folder of skills of the user space; else empty.
+    """Return the real path of a skill that the user linked into a skills folder of the user space; else empty.
 
-    In the user space a link is the user's own: ``~/.claude/skills/pdf`` may lead to a folder with sources. One that
+    In the user space links were made by the user: ``~/.claude/skills/pdf`` may lead to a source folder. A target that
     others can write is not followed.
     """
     path = root.path / name
@@ -194,12 +194,11 @@ def linked_skill(root: Root, name: str) -> str:
 
 
 def _is_plain(parts: list[str]) -> bool:
-    """Return whether a path below the root names something below it, with no ``..`` or empty part on the way."""
     return "" not in parts and "." not in parts and ".." not in parts and "\0" not in "".join(parts)
 
 
 def _open(root: Root, parts: list[str], rel_path: str) -> int:
-    """Open a path below the root; where it has a link, the path it really leads to, if that is below the root."""
+    """Open a path below the root; resolve links first if it has any, and refuse a target outside the root."""
     base = os.fspath(root.path)
     if _BELOW:
         try:
@@ -218,7 +217,7 @@ def _open(root: Root, parts: list[str], rel_path: str) -> int:
 
 
 def _open_below(base: str, parts: Sequence[str]) -> int:
-    """Open folder after folder, each below the one before and none through a link."""
+    """Open each folder relative to its parent, never through a link, then the file."""
     folder = os.open(base, _ROOT)
     try:
         for part in parts[:-1]:
@@ -232,10 +231,10 @@ def _open_below(base: str, parts: Sequence[str]) -> int:
 
 
 def _read(handle: int, rel_path: str, owners: dict[str, Ownership] | None = None) -> bytes:
-    """Read a whole file and close it.
+    """Read a file to its end and close it.
 
-    One byte more than its size is asked for, to see that it ends there, for it may be growing; but never more than one
-    byte more than an item may have. What a read leaves out is asked for again.
+    The first read asks for one byte more than the file's size, to detect a growing file, but never for more than one
+    byte over the limit for items. Short reads are continued.
     """
     try:
         status = os.fstat(handle)

@@ -1,4 +1,4 @@
-"""Warnings about items that hide another signer's item of the same name."""
+"""Warnings about items that shadow another signer's item of the same name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from rye.trust.model import Signature, Verdict, signer_words
 
 MAX_HIDING_WARNINGS: Final = 20
-"""Items named for hiding another signer's; the rest are counted."""
+"""Maximum number of shadowing items named in warnings; the rest are counted."""
 
 _UNPROVEN = frozenset({Verdict.UNSIGNED, Verdict.TAMPERED})
 
@@ -17,9 +17,9 @@ def foreign_copy(name: str, hider: tuple[str, Signature], hidden: tuple[str, Sig
     """Return a warning if two copies of an item have different signers; empty if the hidden copy is not signed.
 
     Args:
-        name: ``type:id`` of both.
-        hider: Source of the one that wins, and its signature.
-        hidden: The same of the one that does not.
+        name: ``type:id`` of both copies.
+        hider: Source and signature of the copy that is used.
+        hidden: Source and signature of the copy that is shadowed.
     """
     (above, upper), (below, lower) = hider, hidden
     if lower.verdict in _UNPROVEN or (upper.verdict not in _UNPROVEN and upper.signer == lower.signer):
@@ -28,14 +28,13 @@ def foreign_copy(name: str, hider: tuple[str, Signature], hidden: tuple[str, Sig
 
 
 def cut_short(sentences: Sequence[str], more: int = 0) -> tuple[str, ...]:
-    """Return the first :data:`MAX_HIDING_WARNINGS` warnings, and a count of the others."""
+    """Return the first :data:`MAX_HIDING_WARNINGS` warnings, and a count of the rest."""
     more += max(len(sentences) - MAX_HIDING_WARNINGS, 0)
     rest = (f"and {more} more items that hide those of another signer",) if more else ()
     return (*sentences[:MAX_HIDING_WARNINGS], *rest)
 
 
 def _said(signature: Signature) -> str:
-    """Return who signed, in words."""
     if signature.verdict in _UNPROVEN:
         return str(signature.verdict)
     owner = f" of {signature.owner}" if signature.owner else ""

@@ -1,6 +1,6 @@
-"""Reads an item with its signature: the line in it, the file beside it, or that of the skill that it belongs to.
+"""Reads an item with its signature: a line in the file, a ``.sig`` file, or the signature of its skill.
 
-A skill is verified as a whole: each of its items with every file in its folder.
+A skill is verified as a whole: each of its items together with every file in its folder.
 """
 
 from __future__ import annotations
@@ -40,25 +40,22 @@ T = TypeVar("T")
 _ATTEMPTS = 5
 
 Detached = bytes | Skill | None
-"""What holds for an item beside its own bytes: a detached signature, the skill that it belongs to, or neither."""
+"""A signature outside the item's own bytes: a detached signature, the skill that covers it, or neither."""
 
 
 def read_signed(
     root: Root, rel_path: str, read: Read = read_file, *, skills: dict[str, SkillFolder] | None = None
 ) -> tuple[bytes, Detached]:
-    """Return the bytes of an item, and its detached signature or its skill, if that is what it is verified by.
+    """Return the bytes of an item, and the detached signature or the skill that it is verified by, if any.
 
-    Both are as they were at one moment, if no other process changes the signature again and again.
+    Both are read at one consistent moment, unless another process keeps changing the signature.
 
-    Args:
-        root: The root of the item.
-        rel_path: Its path below that.
-        read: Reads its bytes.
-        skills: A mapping that a caller keeps who reads the items of a skill one after the other: each skill is read
-            once. The bytes of the item itself are read in any case.
+    Args: root: The root of the item. rel_path: Its path below that. read: Reads its bytes. skills: A cache for callers
+        that read the items of a skill one after the other: each skill is read once. The bytes
+            of the item itself are always read.
 
     Raises:
-        ItemError: As :func:`read_file`, of any of the files; ``not-a-file`` when the signature is a link.
+        ItemError: As :func:`read_file`, for any of the files; ``not-a-file`` if the signature is a link.
     """
     folder = skill_of(root, rel_path) if root.client else ""
     if folder:
@@ -73,10 +70,10 @@ def read_signed(
 
 
 def _skill_at(root: Root, folder: str, skills: dict[str, SkillFolder]) -> SkillFolder:
-    """Return a skill with its signature and all of its files as they were at one moment."""
+    """Return a skill with its signature and files, all read at one consistent moment."""
     name = f"{root.path}/{folder}"
     if name not in skills:
-        skills.clear()  # items of one skill come one after the other
+        skills.clear()  # items of one skill are read one after the other
         signature = signature_in(f"{name}/") or SKILL_SIGNATURE
         read = _read_bundle if signature == BUNDLE_FILE else read_file
         place = f"{folder}/{signature}"
@@ -86,7 +83,7 @@ def _skill_at(root: Root, folder: str, skills: dict[str, SkillFolder]) -> SkillF
 
 
 def _read_bundle(root: Root, rel_path: str) -> bytes:
-    """Return the bytes of a bundle, or of a longer file enough to see that it is one; as :func:`read_file`."""
+    """Return the bytes of a Sigstore bundle, up to one byte over the limit; raises like :func:`read_file`."""
     try:
         return next(read_chunks(root, rel_path, MAX_BUNDLE + 1), b"")
     except FileNotFoundError:
@@ -96,7 +93,7 @@ def _read_bundle(root: Root, rel_path: str) -> bytes:
 
 
 def _read_with(root: Root, place: str, read: Read, rest: Callable[[], T]) -> tuple[bytes | None, T]:
-    """Return a signature file, and what was read while it stayed the same; the last attempt if it never does."""
+    """Return a signature file and the rest, re-read until the signature stays the same; give up after some attempts."""
     signature = _read_signature(root, place, read)
     for _ in range(_ATTEMPTS):
         before, content = signature, rest()
@@ -107,7 +104,7 @@ def _read_with(root: Root, place: str, read: Read, rest: Callable[[], T]) -> tup
 
 
 def _without_signature(root: Root, rel_path: str, data: bytes) -> Skill | None:
-    """Return the skill of its file that is signed alone, by a line; None for any other file."""
+    """Return the skill of a ``SKILL.md`` that is signed alone, by a line; None for any other file."""
     folder, _, name = rel_path.rpartition("/")
     if name != SKILL_FILE or find_envelope(data, ".md") is None:
         return None
@@ -116,7 +113,7 @@ def _without_signature(root: Root, rel_path: str, data: bytes) -> Skill | None:
 
 
 class ScannedFile(NamedTuple):
-    """A file or link in the folder of a skill: its path below that, its mode, and its status."""
+    """A file or link in a skill: its path below the skill's folder, its mode, and its status."""
 
     path: str
     mode: str
@@ -124,10 +121,10 @@ class ScannedFile(NamedTuple):
 
 
 def scan_skill(root: Root, folder: str, signature: str = SKILL_SIGNATURE) -> Iterator[ScannedFile]:
-    """Yield all that a signature of a skill covers, also where it cannot: up to one file more than it may have.
+    """Yield every file that a skill's signature covers, stopping one file over the limit.
 
-    That is every file below the folder, hidden ones too, but the file of the signature and ``.git``. Links are not
-    followed.
+    These are all files below the folder, hidden ones too, except the signature file and ``.git``. Links are not
+    followed. Entries that cannot be signed, such as pipes, are included.
 
     Raises:
         ItemError: ``unreadable``: a folder in it cannot be listed.
@@ -142,7 +139,7 @@ def scan_skill(root: Root, folder: str, signature: str = SKILL_SIGNATURE) -> Ite
             continue
         try:
             status = entry.stat(follow_symlinks=False)
-        except FileNotFoundError:  # it has just gone
+        except FileNotFoundError:  # it has just been removed
             continue
         yield ScannedFile(path, mode_of(entry), stat_of(status))
         count += 1
@@ -151,17 +148,17 @@ def scan_skill(root: Root, folder: str, signature: str = SKILL_SIGNATURE) -> Ite
 
 
 class SkillFiles(NamedTuple):
-    """The files of a skill, and a sentence for each but ``SKILL.md`` with text that a reader does not see."""
+    """The files of a skill, and a sentence for each file except ``SKILL.md`` that contains invisible text."""
 
     files: tuple[ListedFile, ...]
     hidden: tuple[str, ...]
 
 
 def read_skill(root: Root, folder: str, signature: str = SKILL_SIGNATURE) -> SkillFiles:
-    """Return the files of a skill with their digests; without, over the limits and of what is no regular file.
+    """Return the files of a skill with their digests; empty digests if over the limits or not a regular file.
 
     Raises:
-        ItemError: One of them cannot be read.
+        ItemError: One of the files cannot be read.
     """
     found = list(scan_skill(root, folder, signature))
     is_within = len(found) <= MAX_SKILL_FILES and sum(each.status[0] for each in found) <= MAX_SKILL_BYTES
@@ -177,11 +174,11 @@ def read_skill(root: Root, folder: str, signature: str = SKILL_SIGNATURE) -> Ski
 
 _REGULAR = (PLAIN, PROGRAM)
 _MOST_READ = 1 << 20
-"""Bytes of a file in which hidden text is looked for; of instructions, that is a book."""
+"""Maximum size in bytes of a file that is searched for hidden text; about a book."""
 
 
 def _read_part(root: Root, rel_path: str, status: FileStat) -> tuple[str, str]:
-    """Return the digest of a file of a skill, and the sentence about its hidden text."""
+    """Return the digest of a file of a skill, and a sentence about its hidden text."""
     digest, kept = sha256(), list[bytes]()
     try:
         for chunk in read_chunks(root, rel_path, expected=status):
@@ -204,17 +201,17 @@ def _read_signature(root: Root, path: str, read: Read) -> bytes | None:
 
 
 class ReadItem(NamedTuple):
-    """One file as it is on disk at this moment.
+    """One file as it is on disk now.
 
     Attributes:
         data: Its bytes.
-        item: The item that they are.
-        evidence: What they prove.
+        item: The parsed item.
+        evidence: What its signatures prove.
         origin: Where it was found.
         suffix: Its extension.
-        detached: Its detached signature, or the skill that it belongs to.
-        hidden: A sentence about text in it that a reader does not see; empty where there is none.
-        stated_source: Where its metadata says that it came from; see :func:`rye.items.provenance.stated_source`.
+        detached: Its detached signature, or the skill that covers it.
+        hidden: A sentence about text in it that a reader does not see; empty if there is none.
+        stated_source: Where it came from according to its metadata; see :func:`rye.items.provenance.stated_source`.
     """
 
     data: bytes
@@ -241,13 +238,13 @@ def read_item(
     Args:
         root: The space root.
         path: Path of the file relative to the root.
-        item_type: The type that the path stands for.
-        item_id: The id that the path stands for.
+        item_type: The type of the item at this path.
+        item_id: The id of the item at this path.
         read: Reads its bytes.
         skills: As for :func:`read_signed`.
 
     Raises:
-        ItemError: The file cannot be read, or is no item.
+        ItemError: The file cannot be read, or is not an item.
     """
     if not may_name_item(path):
         code, message = "bad-name", f"{path!r}: the file name has characters that no item id may have"
@@ -262,14 +259,14 @@ def parse_item(
     """Parse and inspect the bytes of a file.
 
     Args:
-        data: All of them.
-        origin: Where they were found.
+        data: All bytes of the file.
+        origin: Where it was found.
         path: The path of the file, whose extension decides the format.
-        content_digest: Their SHA-256 if the caller has it.
-        detached: What :func:`read_signed` returned with them.
+        content_digest: The SHA-256 of the data, if the caller has it.
+        detached: As returned by :func:`read_signed`.
 
     Raises:
-        ItemError: The file is no item.
+        ItemError: The file is not an item.
     """
     suffix = suffix_of(path)
     item_type = ItemType(origin.item_type)

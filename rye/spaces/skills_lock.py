@@ -1,9 +1,8 @@
-"""The records of what was installed: where each skill came from, and whether ``skills-lock.json`` still describes it.
+"""Reads the records of installed skills: where each came from, and whether ``skills-lock.json`` still describes it.
 
-They are not signed, so nothing becomes trusted by them. A skill whose files have another hash than
-``skills-lock.json`` says, or that is gone, is named. The hash is that of https://github.com/vercel-labs/skills,
-src/local-lock.ts (read on 2026-11-26): SHA-256 over path and content of every regular file, in the order that
-JavaScript's ``localeCompare`` gives.
+The records are not signed, so they never make anything trusted. A skill that is missing, or whose hash differs from
+``skills-lock.json``, is reported. The hash is that of https://github.com/vercel-labs/skills, src/local-lock.ts (read on
+2026-11-26): SHA-256 over path and content of every regular file, in the order of JavaScript's ``localeCompare``.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from rye.spaces.signed import ReadItem, scan_skill
 from rye.spaces.snapshot import LINK
 
 _ORDER: Final = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789abcdefghijklmnopqrstuvwxyz"
-"""The order of the root collation of CLDR for ASCII; of letters that differ in case alone, the small one is first."""
+"""ASCII in the CLDR root collation order; of letters that differ only in case, the lower-case one is first."""
 
 _RANK: Final = {char: number for number, char in enumerate(f" {_ORDER}")}
 
 
 class LockFinding(NamedTuple):
-    """A skill that is not as the lock file says: ``lock-changed`` or ``lock-missing``, its folder, and words."""
+    """A skill that differs from the lock file: ``lock-changed`` or ``lock-missing``, its folder, and a message."""
 
     code: str
     path: Path
@@ -39,10 +38,10 @@ class LockFinding(NamedTuple):
 
 
 def read_lock(folder: Path, path: str = LOCK_FILE) -> tuple[Installed, ...]:
-    """Return the skills in a record of a project or home folder; none without that file.
+    """Return the skills in a record of a project or home folder; empty if the record is missing.
 
     Raises:
-        ItemError: ``unparsable`` when it is no such record, ``not-a-file`` or ``too-large``.
+        ItemError: ``unparsable`` if it is not such a record, ``not-a-file`` or ``too-large``.
     """
     try:
         return read_record(path, b"".join(read_chunks(Root(Space.PROJECT, folder), path)))
@@ -51,9 +50,9 @@ def read_lock(folder: Path, path: str = LOCK_FILE) -> tuple[Installed, ...]:
 
 
 def installed_sources(root: Root) -> Mapping[str, str]:
-    """Return where the skills in a client's folder came from by the records beside it: folder → source, safe to show.
+    """Return where the skills in a client folder came from, by folder, escaped for display.
 
-    A record that cannot be read says nothing; ``rye verify`` and ``rye doctor`` name one.
+    Unreadable records are ignored here; ``rye verify`` and ``rye doctor`` report them.
     """
     found = dict[str, str]()
     for path in RECORDS if root.has_skills and root.space is not Space.SYSTEM else ():
@@ -64,12 +63,12 @@ def installed_sources(root: Root) -> Mapping[str, str]:
 
 
 def installed_from(root: Root, read: ReadItem, sources: Mapping[str, str] | None = None) -> str:
-    """Return where an item came from, by its metadata or by the records beside its root; empty if nothing says so.
+    """Return where an item came from, by its metadata or the records next to its root; empty if unknown.
 
     Args:
         root: Its root.
         read: Its file.
-        sources: Of :func:`installed_sources`, from a caller who asks for several items.
+        sources: The result of :func:`installed_sources`, for callers that look up several items.
     """
     if read.stated_source:
         return inline(read.stated_source)
@@ -79,11 +78,11 @@ def installed_from(root: Root, read: ReadItem, sources: Mapping[str, str] | None
 def compare_lock(project: Path, roots: Iterable[Root]) -> Iterator[LockFinding]:
     """Yield each skill of a project's lock file that is changed or missing.
 
-    A skill is looked for by the name of its folder in every folder of skills. One with a file name beyond ASCII is
-    passed over, as the order of its files is not known.
+    A skill is looked up by the name of its folder in every skills folder. A skill with non-ASCII file names is skipped,
+    because the sort order of its files is not known.
 
     Raises:
-        ItemError: As :func:`read_lock`; a file of a skill cannot be read.
+        ItemError: As :func:`read_lock`; or a file of a skill cannot be read.
     """
     skills = [skill for skill in read_lock(project) if skill.sha256]
     places = [root for root in roots if root.has_skills and root.space is Space.PROJECT] if skills else []
@@ -101,7 +100,7 @@ def compare_lock(project: Path, roots: Iterable[Root]) -> Iterator[LockFinding]:
 
 
 def folder_hash(root: Root, folder: str) -> str:
-    """Return the hash of a skill's folder as the installer computes it; empty where a path is not ASCII.
+    """Return the hash of a skill's folder as the installer computes it; empty if a path is not ASCII.
 
     Raises:
         ItemError, OSError: A file cannot be read.
@@ -119,5 +118,5 @@ def folder_hash(root: Root, folder: str) -> str:
 
 
 def _collation_key(path: str) -> tuple[list[int], str]:
-    """Return a key that sorts as ``localeCompare``: by letters first, then small letters before capitals."""
+    """Return a sort key for ``localeCompare``: letters first, then lower case before upper case."""
     return [_RANK[char] for char in path.lower()], path.swapcase()

@@ -1,7 +1,7 @@
-"""The names in a folder, and every file below one. No other module of rye lists the folders of a space.
+"""Lists the names in a folder, and every file below one. No other module of rye lists the folders of a space.
 
-Nothing here follows a link. The tree may change meanwhile: what is gone when it is looked at is left out. Nothing that
-is read here is trusted later: :mod:`rye.spaces.read` opens every file below its root again and checks what it opened.
+Nothing here follows a link. The tree may change during a walk: files that have disappeared are left out. Nothing read
+here is trusted later: :mod:`rye.spaces.read` opens every file below its root again and checks the open file.
 """
 
 from __future__ import annotations
@@ -17,37 +17,37 @@ from rye._files import is_half_written
 # ruff: noqa: PTH118, PTH208 - paths are text here, for there may be many
 
 MAX_FILES: Final = 100_000
-"""Files of one root that are listed, at most."""
+"""Maximum number of files listed in one root."""
 
 LINK, PROGRAM, PLAIN, FOLDER = "120000", "100755", "100644", "040000"
-"""The mode of a file, as git writes it: a link, a file that may be executed, any other, and a folder."""
+"""File modes as git writes them: link, executable file, other file, folder."""
 
 PRIVATE_KEYS: Final = "config/keys/signing/"
-"""The folder of private keys below a root, which no list names."""
+"""The folder of private keys below a root; lists never include it."""
 
 Entry = os.DirEntry[str]
-"""A name in a folder. It keeps its status once that was asked for."""
+"""A directory entry. It caches its status."""
 
 
 class FileMode(NamedTuple):
-    """A file below a root: its path, with slashes, and its mode; an empty mode for a pipe, socket or device."""
+    """Path of a file below a root, with slashes, and its mode; the mode of a pipe, socket or device is empty."""
 
     path: str
     mode: str
 
 
 def entries(folder: str) -> list[Entry]:
-    """Return what lies in a folder, in the order of the names.
+    """Return the entries of a folder, sorted by name.
 
     Raises:
-        OSError: It is not there, or cannot be listed.
+        OSError: The folder is missing or cannot be listed.
     """
     with os.scandir(folder) as found:
         return sorted(found, key=attrgetter("name"))
 
 
 def names(folder: str | os.PathLike[str]) -> frozenset[str]:
-    """Return the names in a folder; none where it is not there or cannot be listed."""
+    """Return the names in a folder; empty if it is missing or cannot be listed."""
     try:
         return frozenset(os.listdir(folder))
     except (OSError, ValueError):  # a name with a zero byte
@@ -55,19 +55,19 @@ def names(folder: str | os.PathLike[str]) -> frozenset[str]:
 
 
 def is_git(path: str) -> bool:
-    """Return whether a path is that of a folder ``.git``."""
+    """Return whether a path ends in ``.git``."""
     return path.rpartition("/")[2] == ".git"
 
 
 def tree(base: str, is_closed: Callable[[str], bool] = is_git) -> Iterator[tuple[str, Entry] | OSError]:
-    """Yield path and entry of every file and link below a folder, folder by folder, in the order of their names.
+    """Yield the path and entry of every file and link below a folder, folder by folder, sorted by name.
 
     Args:
         base: The folder.
-        is_closed: Says of the path of a folder below it whether that is yielded itself instead of looked into.
+        is_closed: Takes the path of a subfolder; if it returns True, the folder itself is yielded and not entered.
 
     Yields:
-        The path below ``base``, with slashes, and the entry; the error of a folder that cannot be read.
+        The path below ``base``, with slashes, and the entry; or the error of a folder that cannot be read.
     """
     folders = [""]
     while folders:
@@ -93,7 +93,7 @@ def mode_of(entry: Entry) -> str:
         return LINK
     try:
         mode = entry.stat(follow_symlinks=False).st_mode
-    except OSError:  # it has just gone; reading it says so
+    except OSError:  # it has just been removed; reading it will report that
         return PLAIN
     if not stat.S_ISREG(mode):
         return FOLDER if stat.S_ISDIR(mode) else ""
@@ -101,6 +101,6 @@ def mode_of(entry: Entry) -> str:
 
 
 def is_listable(path: str) -> bool:
-    """Return whether a list names a file: not private keys, nor what is half written."""
+    """Return whether a list includes a file: neither a private key nor a half-written file."""
     unfinished = ".tmp" in path and any(map(is_half_written, path.split("/")))
     return not (unfinished or path.startswith(PRIVATE_KEYS))

@@ -1,11 +1,11 @@
-"""The state that rye keeps for the user, and whether the user space and that state are really the user's.
+"""The state that rye keeps for the user, and checks that this state and the user space really belong to the user.
 
-State is what must outlive a run and must not come with a checkout: the last version seen of a space, the skills of a
-server that were accepted. Each record is a JSON file below the state folder. Whoever could write it could make an old
-space look new, so a record is read only if nobody but the user could have written it or put another folder in the place
-of one above it. It is opened once, never waiting for a pipe, and owner, mode and bytes are those of that one file.
+State is data that must outlive a run and must not come with a checkout: the last version seen of a space, the accepted
+skills of a server. Each record is a JSON file below the state folder. Whoever could write it could make an old space
+look new, so a record is read only if nobody but the user could have written it or replaced a folder above it. It is
+opened once, never waiting for a pipe, and owner, mode and bytes are taken from that open file.
 
-The user space is the same: its trusted keys and its settings count only if nobody else decides what they are.
+The same holds for the user space: its trusted keys and settings apply only if nobody else can change them.
 
     >>> record_path("lists", "/home/ada/project/.ai").name[:12]
     'b3cc862924f2'
@@ -43,22 +43,22 @@ from rye.trust.trust_store import TRUSTED_FOLDER
 
 VARIABLE: Final = "RYE_STATE_DIR"
 MAX_RECORD: Final = 1 << 26
-"""Bytes of one record."""
+"""Maximum size of a record in bytes."""
 
 SETTINGS: Final = Path("config", "search.yaml")
-"""Where the settings of a space stand below its root."""
+"""Path of a space's settings below its root."""
 
 MAX_SETTINGS: Final = 1 << 16
-"""Bytes of the longest file of settings."""
+"""Maximum size of a settings file in bytes."""
 
 
 def settings_place(bundle: str) -> Origin:
-    """Return what the signature of a bundle's settings names, so that it holds for no other bundle."""
+    """Return the origin that the signature of a bundle's settings must name, which binds it to the bundle."""
     return Origin("system", bundle, "settings", bundle)
 
 
 def judge_settings(bundle: str, data: bytes, *, trust: TrustSet, now: datetime) -> Signature:
-    """Return the verdict on the settings of a bundle, which hold their signature line themselves."""
+    """Return the verdict on the settings of a bundle, which contain their own signature line."""
     place = settings_place(bundle)
     return judge(inspect(data, origin=place, declared={}, suffix=".yaml"), origin=place, trust=trust, now=now)
 
@@ -89,7 +89,7 @@ def state_folder() -> Path:
 def platform_folder(kind: Literal["user_cache_dir", "user_state_dir", "site_config_dir"]) -> Path | None:
     """Return the platform's folder for rye's cache, state or system-wide settings; None for a user without a home.
 
-    That is a user without ``HOME``, XDG variable and entry in the passwd database.
+    A user without a home has no ``HOME``, no XDG variable and no entry in the passwd database.
     """
     import platformdirs
 
@@ -105,10 +105,10 @@ ORGANISATION_VARIABLE: Final = "RYE_TRUST_DIR"
 
 
 def organisation_folder() -> tuple[Path | None, EnvironmentFault | None]:
-    """Return the folder of trust files that an organisation ships for all users, and why nothing in it counts, if so.
+    """Return the folder of trust files that an organisation ships for all users, and the fault that makes it unusable.
 
-    It is ``RYE_TRUST_DIR``, else ``trust`` in the system's folder of settings, such as ``/etc/xdg/rye/trust``. It must
-    belong to root or the user, and nobody else may be able to write there.
+    The folder is ``RYE_TRUST_DIR``, else ``trust`` in the system's settings folder, such as ``/etc/xdg/rye/trust``. It
+    must belong to root or the user, and nobody else may be able to write to it.
     """
     if named := os.environ.get(ORGANISATION_VARIABLE):
         folder = Path(os.path.expanduser(named))
@@ -127,7 +127,7 @@ def organisation_folder() -> tuple[Path | None, EnvironmentFault | None]:
 
 
 def record_path(kind: str, name: str) -> Path:
-    """Return the file of a record: of each kind of record there is one for each name.
+    """Return the path of the record with a kind and a name.
 
     Raises:
         EnvironmentFault: As :func:`state_folder`.
@@ -136,7 +136,7 @@ def record_path(kind: str, name: str) -> Path:
 
 
 def read_record(path: Path) -> Any:
-    """Return what a record holds, None if there is none; a new one cannot be saved where others could have removed it.
+    """Return the content of a record, None if there is none.
 
     Raises:
         EnvironmentFault: ``state-unsafe`` if others could have written it, ``state-unreadable``.
@@ -193,7 +193,7 @@ def remove_record(path: Path) -> bool:
 
 
 def state_warning(kind: str) -> str:
-    """Return why others may have removed records of a kind; empty if they may not, or there never were any."""
+    """Return why others may have removed records of a kind; empty if they cannot, or if there never were any."""
     with suppress(EnvironmentFault):
         folder = state_folder() / kind
         return why_unsafe(folder, private=True) if os.path.lexists(folder) else ""
@@ -218,10 +218,11 @@ def _unreadable(path: Path, why: str | None) -> EnvironmentFault:
 def checkouts_around(folders: Iterable[Path], home: Path) -> list[str]:
     """Return the folders around some folders that are checkouts or projects: those with a ``.git`` or ``.ai``.
 
-    The home folder of the user's account is none, as many keep it in git; ``HOME`` itself may lie in a checkout.
+    The home folder of the user's account is left out, because many users keep it in git. ``HOME`` itself may lie in a
+    checkout.
 
     Args:
-        folders: Where work is done.
+        folders: The folders that the user works in.
         home: The folder that holds the user's ``.ai``, which does not make it a project.
     """
     account, own = "", real_path(home)
@@ -239,11 +240,11 @@ def checkouts_around(folders: Iterable[Path], home: Path) -> list[str]:
 
 
 def user_fault(user: Path, checkouts: Iterable[str]) -> EnvironmentFault | None:
-    """Return why nothing of a user space counts, neither its trusted keys nor its settings; None if all of it does.
+    """Return why the user space, with its trusted keys and settings, must be ignored; None if it can be used.
 
     Args:
-        user: The user's ``.ai``; where there is none, there is nothing to count.
-        checkouts: Folders in which no part of it may really lie.
+        user: The user's ``.ai``; if it does not exist, there is nothing to check.
+        checkouts: Folders that must not really contain any part of it.
     """
     places = [user.parent, user, *(user / each for each in (SETTINGS.parent, SETTINGS, TRUSTED_FOLDER.parent))]
     there = [place for place in (*places, user / TRUSTED_FOLDER) if os.path.lexists(place)]

@@ -32,25 +32,26 @@ from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.list import SKILL_SIGNATURES
 
 NamedFile = tuple[Root, ItemFile, str]
-"""A file to sign, and the folder of the skill that is signed as a whole with it; empty for that file alone."""
+"""A file to sign, and the folder of the skill that is signed as a whole with it; empty to sign the file alone."""
 
 Accepts = Callable[[Root, ItemFile], bool]
 Covers = Callable[[Root, str], bool]
 
 _WILD = re.compile(r"[*?\[]")
 _PLAIN_ID = re.compile(r"[\w-]+(?:/[\w-]+)*")
-"""A text that can be an id, and neither a scope nor a path."""
+"""A text that can be an id, and is neither a scope nor a path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """One argument: its text, the roots to look in, and the files in them that it names.
 
-    ``covers`` returns whether files that it names may be at or below a path of a root that could not be listed;
-    ``problems`` are errors about folders, below the named one, that may be or hold a project, and ``unsearched`` says
-    in which none was looked for; ``dot_names`` are paths with names that no table knows; ``whole`` are the roots that
-    it names entirely; ``places`` are the only files
-    and folders that it may accept, where it is a path: whoever has many targets looks files up there.
+    Attributes: text: The argument. roots: The roots to look in. accepts: Returns whether it names a file of a root.
+        covers: Returns whether it may name files at or below a path of a root that could not be listed. problems:
+        Errors about folders, below the named one, that may be or contain a project. unsearched: A sentence about the
+        folders that were not searched for projects. dot_names: Paths with names that are in no table. whole: The roots
+        that it names entirely. places: For a path, the only files and folders that it can accept, so that many targets
+        can be looked up quickly.
     """
 
     text: str
@@ -67,13 +68,14 @@ class Target:
 def read_targets(
     texts: tuple[str, ...], layout: Layout, space: str, *, without: Sequence[Path] | None = None
 ) -> tuple[Target, ...]:
-    """Return the target of each text; without texts, one of everything.
+    """Return the target of each text; without texts, one target for everything.
 
-    Then the projects below the project belong to everything as well, if ``without`` is a list of folders to leave out;
-    where there is no project and ``space`` asks for it, those below the working directory do.
+    Without texts, the projects below the project are included if ``without`` is a list of folders to exclude. If there
+    is no project and ``space`` is ``project``, the projects below the working directory are included.
 
-    A text is a reference when it starts with an item type, or a format such as ``skill``, and a colon, or is an id with
-    a slash and a ``*``; a path when it exists on disk or looks like one; else a scope, or the id of an item.
+    A text is read as a reference if it starts with an item type or a format such as ``skill`` and a colon, or if it is
+    an id with a slash and a ``*``. It is read as a path if it exists on disk or looks like a path; else as a scope or
+    an id.
 
     Raises:
         ArgumentError: ``bad-scope``, ``bad-target`` or ``bad-exclude``.
@@ -92,7 +94,7 @@ def read_targets(
 
 
 def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
-    """Return the target of a text, and add the roots that it alone names to the known ones."""
+    """Return the target of a text, and add the roots that only this text names to the known roots."""
     path = Path(text)
     if of_format := named_by_format(text):
         return _of_names(text, roots, of_format)
@@ -121,7 +123,7 @@ def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
 
 
 def _of_id(text: str, roots: tuple[Root, ...], kind: str, pattern: str) -> Target:
-    """Return the target of the items of a type, empty for any, whose ids match a pattern."""
+    """Return the target of the items of a type (empty for any) whose ids match a pattern."""
     return Target(
         text,
         roots,
@@ -131,7 +133,7 @@ def _of_id(text: str, roots: tuple[Root, ...], kind: str, pattern: str) -> Targe
 
 
 def _of_names(text: str, roots: tuple[Root, ...], names: Sequence[Spelling]) -> Target:
-    """Return the target of the items of a format, or at an address, whose names are exactly these."""
+    """Return the target of the items of a format, or at an address, with exactly these names."""
     form, source, known = names[0].format, names[0].source, {composed(name.name) for name in names}
 
     def accepts(root: Root, file: ItemFile) -> bool:
@@ -147,27 +149,26 @@ def _type_of(rel: str) -> str:
 
 
 def _may_match(rel: str, pattern: str) -> bool:
-    """Return whether a file or folder may be, or have below it, an item whose id matches."""
+    """Return whether a path may be, or contain, an item whose id matches."""
     below = rel.partition("/")[2]
     item_id = os.path.splitext(below)[0]  # noqa: PTH122 - text, and below a root
     return fnmatchcase(item_id, pattern) or _may_lead_to(below, _WILD.split(pattern, maxsplit=1)[0])
 
 
 def _may_hold(scope: Scope, rel: str) -> bool:
-    """Return whether a file or folder may be, or have below it, an item of a scope."""
+    """Return whether a path may be, or contain, an item of a scope."""
     kind, below = _type_of(rel), rel.partition("/")[2]
     item_id = os.path.splitext(below)[0]  # noqa: PTH122 - as above
     return scope.holds(kind, item_id) or (scope.item_type in ("", kind) and _may_lead_to(below, scope.prefix))
 
 
 def _may_lead_to(folder: str, prefix: str) -> bool:
-    """Return whether ids below a folder may begin like this."""
     ids = f"{folder}/" if folder else ""
     return ids.startswith(prefix) or prefix.startswith(ids)
 
 
 def _path_target(text: str, path: Path, known: list[Root]) -> Target:
-    """Return the target of a path: inside a known root its items, else a bundle or project of its own."""
+    """Return the target of a path: its items if it is inside a known root, else a bundle or project of its own."""
     place = _as_on_disk(os.path.abspath(path))
     if os.path.islink(place) and any(own_path(root, real_path(place)) for root in known):  # noqa: PTH114 - never raises
         place = real_path(place)
@@ -203,7 +204,7 @@ def _path_target(text: str, path: Path, known: list[Root]) -> Target:
 
 
 def _as_on_disk(path: str) -> str:
-    """Return a path with its letters composed or decomposed as on disk; what is not there stays as it is."""
+    """Return a path in the Unicode normalization used on disk; missing parts stay unchanged."""
     if path.isascii() or os.path.lexists(path):
         return path
     folder, name = os.path.split(path)
@@ -213,7 +214,7 @@ def _as_on_disk(path: str) -> str:
 
 
 def _inside(place: str, known: list[Root]) -> dict[Root, str]:
-    """Return the roots that contain a path, each with the path below it: as written, else as resolved."""
+    """Return the roots that contain a path as written, else as resolved, each with the path below it."""
     if os.path.isdir(place):
         known = [root for root in known if root.client is None or root.client.place]
     written = {root: place for root in known if is_within(place, os.path.abspath(root.path))}
@@ -229,9 +230,10 @@ def _inside(place: str, known: list[Root]) -> dict[Root, str]:
 
 
 def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[list[NamedFile], list[str], list[str]]:
-    """Return the files that the texts name, each once, what could not be listed where such files may be, and links out.
+    """Return the files that the texts name, problems of listing them, and messages about skipped links out of a root.
 
-    A link out of a root is a problem only if it was named: it is skipped where the whole root is signed.
+    Each file is returned once. A link out of a root is a problem only if it was named; if the whole root is signed, it
+    is skipped.
 
     Raises:
         ArgumentError: ``bad-target``, ``nothing-to-sign``, or as :func:`read_targets`.
@@ -250,7 +252,7 @@ def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[l
         path = os.path.abspath(os.path.expanduser(target.text))
         found, missed = [], [problem.message for problem in target.problems if not target.roots]
         here = [root for root in target.roots if root in layout.roots]
-        for root in here or target.roots:  # what lies below the project is another one's to sign
+        for root in here or target.roots:  # projects below this one are signed separately
             listed, in_order, faults = walk(root)
             near = [each for place in target.places for each in _at_or_below(place, in_order)]
             candidates = map(listed.__getitem__, near if target.places else listed)
@@ -278,7 +280,7 @@ def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[l
 
 
 def _at_or_below(place: str, paths: list[str]) -> list[str]:
-    """Return those of some sorted paths that are a place or in it."""
+    """Return the paths, from a sorted list, that are a place or in it."""
     below = place.rstrip(os.sep) + os.sep
     inside = paths[bisect_left(paths, below) : bisect_left(paths, f"{below}{chr(sys.maxunicode)}")]
     at = bisect_left(paths, place)
@@ -286,12 +288,13 @@ def _at_or_below(place: str, paths: list[str]) -> list[str]:
 
 
 def whole_skills(files: Sequence[tuple[Root, ItemFile, bool]]) -> list[NamedFile]:
-    """Return what to sign: a skill as a whole, unless its file was named by its own path and holds a line at most.
+    """Return the files to sign: one per skill that is signed as a whole, and the rest.
 
-    What else was named in a skill goes with it.
+    A skill is signed as a whole unless its file was named by its own path and has at most a signature line. Other named
+    files in such a skill are covered by its signature and left out.
 
     Raises:
-        ArgumentError: ``bad-target``: something in a skill that is signed as a whole, and not the skill, was named.
+        ArgumentError: ``bad-target``: a file in a skill that is signed as a whole was named, but not the skill.
     """
     skills: dict[tuple[str, str], ItemFile] = {}
     for root, file, is_alone in files:
@@ -310,17 +313,16 @@ def whole_skills(files: Sequence[tuple[Root, ItemFile, bool]]) -> list[NamedFile
             message = f"{file.rel_path} belongs to the skill {signed}, which is signed as a whole"
             raise ArgumentError("bad-target", message, hint=f"rye sign directive:{signed}")
         named.append((root, file, folder if is_skill else ""))
-    # a skill inside another one first: its signature is a file of the other
+    # inner skills first: their signatures are files of the outer skill
     return sorted(named, key=lambda each: -each[2].count("/"))
 
 
 def _place(root: Root) -> tuple[str, str]:
-    """Return where a root really is, and as which format its files are read."""
     return real_path(root.path), root.client.format if root.client else ""
 
 
 def _nested(layout: Layout, space: str, without: Sequence[Path]) -> Target:
-    """Return the target of the projects below the project of a layout, other than the layout's own."""
+    """Return the target of the projects below the project of a layout, without the layout's own roots."""
     folder = layout.project or (Path.cwd() if space == "project" else None)
     found = ProjectsBelow(())
     if folder is not None and space in ("project", "all"):
@@ -351,7 +353,7 @@ def _of_projects(text: str, found: ProjectsBelow) -> Target:
 
 
 def _check_excluded(path: Path, folder: Path, roots: Sequence[Root]) -> None:
-    """Refuse to leave out what lies in no folder that is searched for projects, or is verified all the same."""
+    """Refuse to exclude a path that is not searched for projects, or that is verified anyway."""
     here, base = os.path.abspath(path), os.path.abspath(folder)
     places = (os.path.abspath(root.path) for root in roots if root.client is None or root.client.place)
     own = [place for place in places if is_within(place, base)]
@@ -368,10 +370,10 @@ def _check_excluded(path: Path, folder: Path, roots: Sequence[Root]) -> None:
 
 
 def _below(path: Path, known: list[Root]) -> ProjectsBelow:
-    """Return the known roots below a folder, and those that it alone names.
+    """Return the known roots below a folder, and the new ones in it.
 
-    A ``.ai`` there is a project, whose keys must be trusted by the user; only a folder that is a root under another
-    name is a bundle, whose own keys are trusted for its items.
+    A ``.ai`` below it is a project, whose keys the user must trust. Only a folder that is a root under another name is
+    a bundle, whose own keys are trusted for its items.
     """
     if not os.path.isdir(path):
         return ProjectsBelow(())

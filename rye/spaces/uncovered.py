@@ -1,8 +1,8 @@
-"""What no signature covers: code that a tool may run or import, and files that clients of agents obey.
+"""Finds files that no signature covers: code that a tool may run or import, and files that clients obey.
 
-A signature covers one file. What a tool imports from its own folder, or requires from ``node_modules``, is covered by
-nothing but the list of the space. The folders of clients are covered as wholes: what lies in one and is no item is
-named, whatever it is, because a client may read it tomorrow.
+A signature covers one file. Code that a tool imports from its own folder, or requires from ``node_modules``, is covered
+only by the list of the space. Client folders are covered as a whole: every non-item in one is reported, whatever it is,
+because a client may read it tomorrow.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ from rye.spaces.walk import Listing, Walk
 # ruff: noqa: PTH112, PTH113, PTH114, PTH116, PTH118, PTH120 - paths are text here, for there may be many
 
 _INITIAL = ("__init__.py", "__init__.pyc", "__main__.py", "package.json")
-"""Files by which a program loads the folder they lie in, except for those that are items."""
+"""Non-items through which a program loads the folder they lie in."""
 
 _NAMED = 5
-"""Files that one warning names."""
+"""Maximum number of files that one warning names."""
 
 _FROM_TOP = frozenset({"command", "agent", "mode", "prompt"})
-"""Formats whose imports begin at the project; those of instructions and rules begin at their file."""
+"""Formats whose imports are relative to the project; those of instructions and rules are relative to their file."""
 
 _FRESH = 10
-"""Seconds for which what lies in the folders of a folder that has not changed itself is not looked at again."""
+"""Seconds for which the result for an unchanged folder is reused, without looking into its subfolders again."""
 
 _PYC_HEADER = struct.Struct("<4sIII")
 
 
 def noticed(listing: Listing) -> Iterator[str]:
-    """Yield the paths in a folder of what is no item and matters all the same, without a list of the space.
+    """Yield the paths of the non-items in a folder that tools may run or clients may read, if no list covers them.
 
-    Beside tools that is what they may run or import; in a folder of a client, whatever has content; of a folder that
-    was not looked into, its path with a slash.
+    Next to tools, this is code that they may run or import; in a client folder, any file with content. A folder that
+    was not entered is yielded as its path with a slash.
     """
     folder = listing.folder
     client, prefix = folder.root.client, folder.below("")
-    for path, entry in () if folder.skill else listing.others:  # whose signature covers it
+    for path, entry in () if folder.skill else listing.others:  # a skill's signature covers its files
         if client is None:
             if path == MODULES:
                 yield f"{path}/"
@@ -69,9 +69,9 @@ def noticed(listing: Listing) -> Iterator[str]:
 
 
 def _code_at(entry: Entry, *, in_skill: bool = False) -> Iterator[str]:
-    """Yield the paths, below the folder of an entry, of what a tool may run or import there and no signature covers.
+    """Yield the paths, relative to the entry's folder, of unsigned code at the entry that a tool may run or import.
 
-    In a skill that is also a hidden folder in which clients find another skill.
+    In a skill this includes a hidden folder in which clients find another skill.
     """
     name = entry.name
     if entry.is_file(follow_symlinks=False) or not _is_folder(entry):
@@ -89,7 +89,7 @@ def _is_folder(entry: Entry) -> bool:
 
 
 def _is_runnable(entry: Entry) -> bool:
-    """Return whether a file beside a tool, which is no item, may be run or imported by it; an empty one is harmless."""
+    """Return whether a tool may run or import a non-item next to it; an empty file is harmless."""
     try:
         status = entry.stat()
     except OSError:
@@ -99,10 +99,10 @@ def _is_runnable(entry: Entry) -> bool:
 
 
 def _cached_code(folder: str) -> Iterator[str]:
-    """Yield the names of files in a ``__pycache__`` that Python may run without a look at their source.
+    """Yield the names of files in a ``__pycache__`` that Python may run without checking their source.
 
-    A folder that is a link or cannot be read is named itself, by an empty name. Python compares a cached file with size
-    and time of its source, unless the file says that it is unchecked; one that is forged with the right ones passes.
+    A folder that is a link or cannot be read is yielded as an empty name. Python compares a cached file with size and
+    time of its source, unless the file is marked as unchecked; a forged file with matching values is not detected.
     """
     try:
         if os.path.islink(folder):
@@ -137,7 +137,7 @@ def _is_checked(entry: Entry, source: str) -> bool:
 
 
 def runnable_beside(root: Root, *tools: str) -> tuple[str, ...]:
-    """Return the paths of what tools may run or import and no signature covers: beside them, and one folder deeper.
+    """Return the paths of unsigned code that tools may run or import, next to them and one folder deeper.
 
     Args:
         root: Their root.
@@ -160,9 +160,9 @@ def runnable_beside(root: Root, *tools: str) -> tuple[str, ...]:
 
 @lru_cache(256)
 def _runnable_in(root: Root, folder: str, _changed: int, _period: int) -> tuple[str, tuple[str, ...]]:
-    """Return the outermost folder whose signature covers one, else that itself, and the paths of what may run in it.
+    """Return a folder, or the outermost skill around it, and the paths of unsigned code in it.
 
-    Searches ask for the same ones again and again, hence the time of its change.
+    The result is cached by the folder's time of change, because searches ask for the same folders again and again.
     """
     listing = Walk(root, "noticed").look(folder)
     if listing is None or listing.folder.is_of_project:
@@ -178,17 +178,17 @@ def _runnable_in(root: Root, folder: str, _changed: int, _period: int) -> tuple[
 
 
 def uncovered_imports(root: Root, file: ItemFile) -> list[str]:
-    """Return the files that an instruction file of a client imports, such as ``@docs/style.md``, and that are no items.
+    """Return the non-items that a client's instruction file imports, such as ``@docs/style.md``.
 
     Returns:
-        Paths below the root, which may begin with ``..``. What is not there, or lies outside the project, is left out:
-        a client asks before it reads that.
+        Paths below the root, which may begin with ``..``. Missing files and those outside the project are left out,
+        because a client asks before it reads them.
     """
     if root.client is None or root.has_skills or file.suffix != ".md":
         return []
     try:
         item = parse(read_file(root, file.rel_path), item_type=file.item_type, item_id=file.item_id, suffix=".md")
-    except ItemError:  # which verification reports
+    except ItemError:  # verification reports it
         return []
     around = os.fspath(root.around)
     base = around if root.client.format in _FROM_TOP else os.path.dirname(root.path / file.rel_path)
@@ -199,7 +199,7 @@ def uncovered_imports(root: Root, file: ItemFile) -> list[str]:
 
 
 def _is_item(path: str) -> bool:
-    """Return whether a path below a project is that of an item, in ``.ai`` or in a place of a client."""
+    """Return whether a path below a project is an item's, in ``.ai`` or in a client folder."""
     if path.startswith(f"{FOLDER}/"):
         return Root(Space.PROJECT, Path(FOLDER)).find(path.removeprefix(f"{FOLDER}/")) is not None
     return any(

@@ -1,15 +1,15 @@
-"""One walk over a root, which puts every name below it into one class.
+"""One walk over a root that puts every name below it into one class.
 
 A file is an item, the signature of an item, a second name of an item (a link to it), or something else. The index, the
-search for items to sign, the verification and its strict form read this one walk, so they never disagree. What a name
-stands for is decided by :mod:`rye.spaces.classify`.
+search for items to sign, the verification and its strict form all read this one walk, so they never disagree. The
+meaning of a name is decided by :mod:`rye.spaces.classify`.
 
-Links: a link to a file inside the root is followed. Where the target is listed by its own path, the link is reported:
-what is signed for one place would count in another. Only instructions may have a second name, in the same folder, as
-``CLAUDE.md -> AGENTS.md``. A link that leads out of the root is reported and not followed. A link to a folder is
-followed in a root with ``directives``, ``tools`` and ``knowledge``; each real folder is listed once there, by its own
-path if it has one, which also ends loops. In the folder of a client, a link to a folder is reported unless what it
-leads to is listed under the same id, because the client would follow it.
+Links: a link to a file inside the root is followed. If the target is listed by its own path, the link is reported,
+because an item signed for one place would be accepted in another. Only instructions may have a second name, in the same
+folder, as ``CLAUDE.md -> AGENTS.md``. A link out of the root is reported and not followed. A link to a folder is
+followed in a root with ``directives``, ``tools`` and ``knowledge``. Each real folder is listed once there, by its own
+path if it has one, which also ends loops. In a client folder, a link to a folder is reported unless its target is
+listed under the same id, because the client would follow it.
 """
 
 from __future__ import annotations
@@ -43,19 +43,20 @@ from rye.trust.line import DETACHED_SUFFIX
 _HOLDERS = frozenset(place.partition("/")[0] for place in PLACES if "/" in place)
 
 OtherFiles = Literal["ignored", "noticed", "all"]
-"""What a walk does with files that are no items: nothing; list those beside items and those that clients obey, and
-folders that it does not enter; or list every file below the root. Those of a signed skill are listed in any case."""
+"""What a walk does with non-items: ignore them; list those next to items, those that clients obey, and folders that it
+does not enter; or list every file below the root. The files of a signed skill are listed in any case.
+"""
 
 
 class Listing(NamedTuple):
-    """One folder of a root, with its names in the order of their spelling.
+    """One folder of a root, with its entries sorted by name.
 
     Attributes:
-        folder: What its place makes of the names in it.
-        entries: All of them.
-        items: Path and entry of each item; of a link, the status of the file that it leads to.
-        signatures: The files with the name of a signature, by the path of the item.
-        others: Path and entry of what is none of these, and no second name of an item.
+        folder: The folder, as classified by its place.
+        entries: All entries.
+        items: Path and entry of each item; for a link, the status of its target.
+        signatures: The entries with a signature's name, by the path of the item.
+        others: Path and entry of everything else, except second names of items.
     """
 
     folder: Folder
@@ -66,7 +67,7 @@ class Listing(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A folder to list: what it is, the path by which it is opened, and where it really is below the root."""
+    """A folder to list: its class, the path to open it by, and its real path below the root."""
 
     folder: Folder
     full: str
@@ -74,17 +75,17 @@ class _Place(NamedTuple):
 
 
 class Walk:
-    """The folders of a root, one after the other: iterate over it once.
+    """The folders of a root, one after the other; can be iterated once.
 
     Args:
         root: The root; one that does not exist is empty.
-        others: What to do with files that are no items.
+        others: What to do with non-items.
 
-    Attributes:
-        problems: What could not be listed although it could be an item, so far: ``bad-name``, ``broken-link``,
+    Attributes: problems: Errors so far about entries that could be items but could not be listed: ``bad-name``,
+        ``broken-link``,
             ``link-elsewhere``, ``link-escape``, ``not-a-file``, ``too-many-folders`` or ``unreadable``, each with its
             ``path``.
-        worktrees: Folders that are other work trees of the same repository, so far; they are not looked into.
+        worktrees: Folders found so far that are other work trees of the same repository; they are not entered.
     """
 
     def __init__(self, root: Root, others: OtherFiles = "ignored") -> None:
@@ -98,7 +99,7 @@ class Walk:
         self._seen: set[str] = set()
 
     def __iter__(self) -> Iterator[Listing]:
-        """Yield the folders that are reached by their own paths, then those behind links."""
+        """Yield first the folders reached by their own paths, then those behind links."""
         if self._client and self._root.space is not Space.USER and not is_within(self._real, self._around):
             self._report(
                 ".", Fault("link-escape", f"the folder is a link out, to {self._real!r}", "copy the files instead")
@@ -112,19 +113,19 @@ class Walk:
                     yield listing
 
     def look(self, path: str) -> Listing | None:
-        """Return one folder of the root, by its own path; None where it is no part of the root or cannot be listed."""
+        """Return one folder of the root by its own path; None if it is not part of the root or cannot be listed."""
         folder = folder_at(self._root, path.split("/") if path else ())
         return self._list(_Place(folder, os.path.join(self._root.path, path), path)) if folder else None
 
     def files(self) -> Iterator[ItemFile | ItemError]:
-        """Yield the items folder by folder, each folder's in the order of their names, and the problems."""
+        """Yield the items folder by folder, sorted by name within each, and the problems."""
         for listing in self:
             yield from (self._root.file(path) for path, _ in listing.items)
             yield from self.take_problems()
         yield from self.take_problems()
 
     def lost(self, path: str, error: OSError) -> None:
-        """Report an item that cannot be examined; one that has just gone is none."""
+        """Report an item that cannot be examined, unless it has just been removed."""
         if not isinstance(error, FileNotFoundError):
             problem = f"the file cannot be read: {error.strerror}"
             self._report(path, Fault("unreadable", problem, "check permissions"))
@@ -135,7 +136,7 @@ class Walk:
         return taken
 
     def sorted_problems(self) -> tuple[ItemError, ...]:
-        """Return the problems of a finished walk."""
+        """Return the problems of a finished walk, sorted."""
         return tuple(sorted(self.problems, key=attrgetter("message")))
 
     @cached_property
@@ -148,7 +149,7 @@ class Walk:
 
     @cached_property
     def _alike(self) -> frozenset[str]:
-        """The real paths of the folders in which clients keep files of the same format as in this one."""
+        """The real paths of the folders in which clients keep files of the same format as in this root."""
         wanted = self._client and self._client.format
         known = OF_USERS if self._root.space is Space.USER else OF_PROJECTS
         places = {each.place for each in known if each.place and each.format == wanted}
@@ -161,7 +162,7 @@ class Walk:
         self.problems.append(ItemError(fault.code, f"{path}: {fault.problem}", hint=fault.hint, path=path))
 
     def _list(self, place: _Place) -> Listing | None:
-        """List one folder, and queue the folders in it so that the first by its name is listed next."""
+        """List one folder, and queue its subfolders so that the first by name is listed next."""
         is_top = not (place.folder.path or self._client)
         try:
             found = entries(place.full)
@@ -184,7 +185,7 @@ class Walk:
         return listing
 
     def _sort(self, real: str, listing: Listing) -> list[_Place]:
-        """Put what lies in a folder into the lists of a listing; return the folders in it to look into."""
+        """Sort the entries of a folder into the lists of a listing; return the subfolders to enter."""
         folder, folders = listing.folder, list[_Place]()
         is_item, matters = folder.item_test(), None if self._others == "ignored" else folder.matter_test()
         prefix = folder.below("")
@@ -212,7 +213,7 @@ class Walk:
         return folders
 
     def _take_file(self, folder: Folder, entry: Entry, path: str, listing: Listing, *, named: bool) -> bool:
-        """Take a regular file that is an item, or report what is wrong with its name; return whether it is one."""
+        """Take a regular file that is an item, or report a bad name; return whether its name is an item's."""
         if named and may_name_item(path):
             listing.items.append((path, entry))
         elif fault := Fault("bad-name", BAD_NAME, "rename the file") if named else folder.fault(entry.name):
@@ -220,7 +221,7 @@ class Walk:
         return named
 
     def _enter(self, folder: Folder, real: str, entry: Entry) -> _Place | None:
-        """Return a folder to look into, None for no look."""
+        """Return a subfolder to enter, or None."""
         inner = folder.enter(entry.name)
         if inner is None:
             return None
@@ -237,7 +238,7 @@ class Walk:
         return _Place(inner, entry.path, f"{real}/{entry.name}" if real else entry.name)
 
     def _follow(self, real: str, entry: Entry, path: str, listing: Listing, *, named: bool) -> bool:
-        """Take what a link leads to, or report it; return whether the link needs no other mention."""
+        """Take the target of a link, or report it; return whether the link has been dealt with."""
         folder, client = listing.folder, self._client
         kind = folder.item_type if folder.path or client else TYPE_OF_FOLDER.get(entry.name)
         if self._is_fixed and not named:
@@ -251,7 +252,7 @@ class Walk:
         return self._take_target(inner, entry.path, listing, named=named)
 
     def _take_target(self, link: Folder, full: str, listing: Listing, *, named: bool) -> bool:
-        """Do the same for a link that is not one of the project's own or of the user's."""
+        """Do the same for an ordinary link, neither in a project folder nor to a user's own skill."""
         client, path, real = self._client, link.path, real_path(full)
         is_inside = is_within(real, self._real) and real != self._real
         try:
@@ -284,9 +285,9 @@ class Walk:
         return False
 
     def _take_alike(self, path: str, real: str, *, named: bool) -> bool:
-        """Take a link to what another client reads under the same id; return whether it needs no other mention.
+        """Take a link to a file that another client reads under the same id; return whether it has been dealt with.
 
-        A skill may be linked, as its installers do; the strict form demands that a list names the link.
+        A skill may be linked, as its installers do; the strict form requires that a list names the link.
         """
         if self._root.space is Space.USER:
             return True
@@ -301,7 +302,7 @@ class Walk:
         )
 
     def _follow_folder(self, link: _Place) -> bool:
-        """Queue the folder that a link inside leads to; report one that a client would follow to another id."""
+        """Queue the folder that an inner link leads to; report one that a client would read under another id."""
         path = link.folder.path
         if self._client is None:
             heappush(self._links, (path, link))
@@ -311,9 +312,9 @@ class Walk:
         return True
 
     def _follow_of_project(self, folder: Folder, real: str, entry: Entry) -> bool:
-        """Look into the folder of a client that is a link to one in the project; return whether to say no more of it.
+        """Enter a client folder that is a link within the project; return whether the link has been dealt with.
 
-        A link at the top that leads out of the project is reported by the walk over each place of items in it.
+        A link at the top that leads out of the project is reported by the walk over that client folder.
         """
         name = entry.name
         if folder.covered or name not in _HOLDERS or not os.path.isdir(entry.path):
@@ -322,25 +323,25 @@ class Walk:
             return folder.depth == 0
         if name in FIXED_FOLDERS or self._others != "ignored":
             inner = Folder(self._root, folder.below(name), folder.depth + 1, covered=name)
-            self._folders.append(_Place(inner, entry.path, f"{real}/{name}"))  # by each name, as clients read each
+            self._folders.append(_Place(inner, entry.path, f"{real}/{name}"))  # clients read each name
         return True
 
 
 def _is_in_same_skill(path: str, target: str) -> bool:
-    """Return whether a folder is listed by its own path, in the skill in which a link to it lies."""
+    """Return whether a folder is listed by its own path, in the skill that contains a link to it."""
     parts = target.split("/")
     return not any(map(is_skipped, parts)) and "/" in path and len(parts) > 1 and parts[0] == path.partition("/")[0]
 
 
 def list_items(root: Root) -> tuple[tuple[ItemFile, ...], tuple[ItemError, ...]]:
-    """Return the items of a root in the order of their paths, and what could not be listed (:class:`Walk`)."""
+    """Return the items of a root sorted by path, and errors about entries that could not be listed (:class:`Walk`)."""
     walker = Walk(root)
     files = sorted(root.file(path) for listing in walker for path, _ in listing.items)
     return tuple(files), walker.sorted_problems()
 
 
 def list_items_of(roots: Iterable[Root]) -> tuple[list[tuple[Root, ItemFile]], list[ItemError]]:
-    """Return the items of several roots, each with its root, and what could not be listed."""
+    """Return the items of several roots, each with its root, and errors about entries that could not be listed."""
     walked = [(root, *list_items(root)) for root in roots]
     return [(root, file) for root, files, _ in walked for file in files], [
         problem for *_, problems in walked for problem in problems
@@ -350,8 +351,8 @@ def list_items_of(roots: Iterable[Root]) -> tuple[list[tuple[Root, ItemFile]], l
 def stat_items(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple[ItemError, ...]]:
     """Return path and :data:`FileStat` of each file that :func:`list_items` returns, and the same problems.
 
-    The status of an item with a detached signature changes with that, too, and that of an item of a skill with every
-    file of the skill. One problem more names the first files that others own or can write: ``unsafe-owner``.
+    The status of an item with a detached signature changes with its signature, that of an item of a skill with every
+    file of the skill. An additional problem, ``unsafe-owner``, names the first files that others own or can write.
     """
     walker, is_user = Walk(root), root.space is Space.USER
     rows: list[tuple[str, FileStat]] = []
@@ -385,27 +386,26 @@ def stat_items(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple
 
 
 def _stats_of(found: Iterable[Entry]) -> list[FileStat]:
-    """Return the status of each file and link among some entries, and one of their names; none where one has gone."""
+    """Return the status of each file and link among the entries, and one of their names; empty if one is gone."""
     files = [each for each in found if not each.is_dir(follow_symlinks=False)]
     try:
         stats = [stat_of(each.stat(follow_symlinks=False)) for each in files]
-    except OSError:  # the next walk finds others
+    except OSError:  # the next walk will differ
         return []
     return [*stats, (0, 0, 0, crc32(os.fsencode("/".join([each.name for each in files]))))]
 
 
 def _whole(stats: Sequence[FileStat]) -> FileStat:
-    """Return a status that changes with any of some files."""
     return 0, 0, max((each[2] for each in stats), default=0), hash(tuple(stats))
 
 
 def _joined(one: FileStat, other: FileStat) -> FileStat:
-    """Return values that change with either status, with the later time of change."""
+    """Return a status that changes with either status, with the later time of change."""
     return one[0], one[1], max(one[2], other[2]), hash((one, other))
 
 
 def own_path(root: Root, real: str, *, base: str = "") -> str:
-    """Return the path below a root by which a file is listed itself; empty if it is listed by no path of its own.
+    """Return the path below a root by which a file is itself listed; empty if it is not.
 
     Args:
         root: The root.
@@ -416,14 +416,14 @@ def own_path(root: Root, real: str, *, base: str = "") -> str:
     if real == base or not is_within(real, base):
         return ""
     *above, name = real[len(base) :].strip(os.sep).replace(os.sep, "/").split("/")
-    if root.client and root.client.is_fixed:  # a root of its own lists what lies deeper
+    if root.client and root.client.is_fixed:  # deeper files are listed by a root of their own
         root = replace(root, client=root.client._replace(depth=len(above)))
     folder = folder_at(root, above)
     return folder.below(name) if folder and folder.item_test()(name) else ""
 
 
 def folder_at(root: Root, parts: Iterable[str]) -> Folder | None:
-    """Return what a folder of a root is, by the names on the way to it; None where no walk comes to it."""
+    """Return a folder of a root, given the names on the way to it; None if no walk enters it."""
     folder: Folder | None = Folder(root)
     for each in parts:
         folder = folder.enter(each) if folder else None
@@ -435,7 +435,7 @@ def folder_at(root: Root, parts: Iterable[str]) -> Folder | None:
 def is_second_name(root: Root, path: str, target: str) -> bool:
     """Return whether a link may stand for the item that it leads to.
 
-    It may in the user space, and where both are the instructions for one folder, as ``CLAUDE.md -> AGENTS.md`` are.
+    It may in the user space, and if both are the instructions for one folder, as ``CLAUDE.md -> AGENTS.md`` are.
     """
     if root.space is Space.USER:
         return True
