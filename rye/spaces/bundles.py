@@ -142,8 +142,8 @@ class RootCollector:
             self._roots.append(already)
             return
         own = is_own(root)
-        parts = [each for each in self._roots if each.bundle == root.bundle and each.space is root.space]
-        if root.client and any(each.around == root.around for each in parts):
+        siblings = [other for other in self._roots if other.bundle == root.bundle and other.space is root.space]
+        if root.client and any(other.around == root.around for other in siblings):
             self._roots.append(root)
             return
         numbered = chain([root.bundle], (f"{root.bundle}#{number}" for number in count(2)))
@@ -164,10 +164,10 @@ class RootCollector:
             message = f"there is no bundle folder {path!r}"
             raise NotFoundError("bundle-not-found", message, hint="name a folder that exists", path=path)
         for folder in folders:
-            found = list(_roots_below(Path(os.path.abspath(folder))))  # noqa: PTH100 - links stay
-            if not found:
+            roots = list(_roots_below(Path(os.path.abspath(folder))))  # noqa: PTH100 - links stay
+            if not roots:
                 self.warnings.append(f"no items lie below {str(folder)!r}: it has no directives, tools or knowledge")
-            for root in found:
+            for root in roots:
                 self.add(root)
 
     def result(self) -> tuple[tuple[Root, ...], tuple[str, ...]]:
@@ -201,10 +201,10 @@ def _client_roots(folder: Path, *, itself: bool) -> tuple[Root, ...]:
         return ()
     bundle = identify(folder)[0]
     known = OF_BUNDLES if PLUGIN in inside else OF_BUNDLES[:1]
-    found = client_roots(Space.SYSTEM, folder, known, bundle=bundle)
-    if not found and itself and holds_skills_itself(folder):
-        found = (Root(Space.SYSTEM, folder, bundle, client=SKILLS),)
-    return found or client_roots(Space.SYSTEM, folder, OF_PROJECTS, bundle=bundle)
+    roots = client_roots(Space.SYSTEM, folder, known, bundle=bundle)
+    if not roots and itself and holds_skills_itself(folder):
+        roots = (Root(Space.SYSTEM, folder, bundle, client=SKILLS),)
+    return roots or client_roots(Space.SYSTEM, folder, OF_PROJECTS, bundle=bundle)
 
 
 def holds_skills_itself(folder: Path) -> bool:
@@ -215,8 +215,8 @@ def holds_skills_itself(folder: Path) -> bool:
 
 def _folders_in(place: Path) -> list[Path]:
     with suppress(OSError):
-        found = [each for each in entries(str(place)) if is_looked_into(each.name)]
-        return [place / each.name for each in found if each.is_dir(follow_symlinks=False)]
+        candidates = [entry for entry in entries(str(place)) if is_looked_into(entry.name)]
+        return [place / entry.name for entry in candidates if entry.is_dir(follow_symlinks=False)]
     return []
 
 
@@ -252,4 +252,4 @@ def _stamp(path: Path, version: str) -> str:
         return ""
     folders = [path, *(path / item_type.folder for item_type in ItemType)]
     seen = [folder.stat() for folder in folders if os.path.isdir(folder)]
-    return "|".join([str(path), version, *(f"{one.st_ino}:{one.st_mtime_ns}" for one in seen)])
+    return "|".join([str(path), version, *(f"{status.st_ino}:{status.st_mtime_ns}" for status in seen)])

@@ -30,7 +30,7 @@ from rye.trust.list import SKILL_SIGNATURES
 MODULES, CACHE = "node_modules", "__pycache__"
 BAD_NAME = "the name has characters that no item id may have"
 
-PLACES = frozenset(each.place for each in OF_PROJECTS) - {""}
+PLACES = frozenset(client_folder.place for client_folder in OF_PROJECTS) - {""}
 """The client folders of a project that are roots of their own."""
 
 _SKIPPED = frozenset({MODULES, CACHE})

@@ -74,12 +74,14 @@ def find_project(start: Path, *, user: Path | None = None) -> Path | None:
         if os.path.lexists(folder / FOLDER) and not (user is not None and _is_users(folder, user)):
             return check_project(folder, user=user)
     home = user and real_path(user)
-    found = [
+    candidates = [
         folder
         for folder in (begin, *begin.parents)
         if real_path(folder) != home and not _is_clients(folder) and client_roots(Space.PROJECT, folder, OF_PROJECTS)
     ]
-    return next((folder for folder in found if os.path.lexists(folder / ".git")), found[0] if found else None)
+    return next(
+        (folder for folder in candidates if os.path.lexists(folder / ".git")), candidates[0] if candidates else None
+    )
 
 
 def _is_clients(folder: Path) -> bool:
@@ -107,31 +109,31 @@ def client_roots(
         bundle: As in :class:`Root`.
     """
     inside = names(folder)
-    found: dict[tuple[str, str], Root] = {}
+    roots: dict[tuple[str, str], Root] = {}
     around = real_path(folder)
     prefix = path_in_repository(folder) if space is Space.PROJECT else ""
-    others: tuple[ClientFolder, ...] = ()
+    unlisted: tuple[ClientFolder, ...] = ()
     if OF_USERS[0] in known and len(clients) == len(CLIENTS):  # a plugin has no client folders
-        others = tuple(filter(None, map(skills_of_another, sorted(inside))))
-    for each in (*known, *others):
-        if each not in others and (
-            each.client not in clients or (each.place and each.place.partition("/")[0] not in inside)
+        unlisted = tuple(filter(None, map(skills_of_another, sorted(inside))))
+    for entry in (*known, *unlisted):
+        if entry not in unlisted and (
+            entry.client not in clients or (entry.place and entry.place.partition("/")[0] not in inside)
         ):
             continue
-        path = Path(os.path.abspath(folder), each.place)  # noqa: PTH100 - links stay as they are
+        path = Path(os.path.abspath(folder), entry.place)  # noqa: PTH100 - links stay as they are
         real = real_path(path)
-        if not each.place:
-            there = has_files(path, inside)
-        elif each.place == SKILLS_FOLDER or each in others:
-            there = os.path.isdir(path) and has_skills(path)
+        if not entry.place:
+            exists = has_files(path, inside)
+        elif entry.place == SKILLS_FOLDER or entry in unlisted:
+            exists = os.path.isdir(path) and has_skills(path)
         else:  # a link out that is broken here may resolve on another machine
-            there = os.path.isdir(path) or (space is not Space.USER and not is_within(real, around))
-        if there:
-            found.setdefault(
-                (real, each.format),
-                Root(space, path, bundle=bundle, client=each, prefix="" if each in OF_BUNDLES else prefix),
+            exists = os.path.isdir(path) or (space is not Space.USER and not is_within(real, around))
+        if exists:
+            roots.setdefault(
+                (real, entry.format),
+                Root(space, path, bundle=bundle, client=entry, prefix="" if entry in OF_BUNDLES else prefix),
             )
-    return tuple(found.values())
+    return tuple(roots.values())
 
 
 def has_files(folder: Path, inside: Collection[str]) -> bool:
@@ -164,10 +166,10 @@ def path_in_repository(folder: Path) -> str:
     be a repository of settings, and the folders above it are never tops.
     """
     here, home = Path(os.path.abspath(folder)), Path(os.path.expanduser("~"))  # noqa: PTH100 - links stay as they are
-    around = [each for each in (here, *here.parents) if each != home and each not in home.parents]
-    tops = [each for each in around if os.path.lexists(each / ".git")] or [here]
+    around = [place for place in (here, *here.parents) if place != home and place not in home.parents]
+    tops = [place for place in around if os.path.lexists(place / ".git")] or [here]
     trees = frozenset().union(*map(worktrees_of, tops[1:]))
-    top = next((each for each in tops if real_path(each) in trees), tops[-1])
+    top = next((place for place in tops if real_path(place) in trees), tops[-1])
     return "" if top == here else here.relative_to(top).as_posix()
 
 
@@ -176,14 +178,14 @@ def worktrees_of(folder: Path) -> frozenset[str]:
 
     A work tree and its repository must name each other, so a folder cannot pretend to be one.
     """
-    found, trees = set[str](), folder / ".git" / "worktrees"
+    worktrees, trees = set[str](), folder / ".git" / "worktrees"
     for name in names(trees):
         with suppress(OSError, ValueError):
             link = Path(_line_in(trees / name / "gitdir"))
             named = _line_in(link).removeprefix("gitdir: ")
             if real_path(named) == real_path(trees / name):
-                found.add(real_path(link.parent))
-    return frozenset(found)
+                worktrees.add(real_path(link.parent))
+    return frozenset(worktrees)
 
 
 def _line_in(path: Path) -> str:
@@ -233,8 +235,8 @@ def _unusable(path: Path, what: str) -> EnvironmentFault:
 def has_skills(folder: Path) -> bool:
     """Return whether a folder contains skills, at most two levels deep."""
     below = [folder / name for name in sorted(names(folder))]
-    return any(os.path.lexists(each / SKILL_FILE) for each in below) or any(
-        os.path.lexists(each / name / SKILL_FILE) for each in below for name in names(each)
+    return any(os.path.lexists(subfolder / SKILL_FILE) for subfolder in below) or any(
+        os.path.lexists(subfolder / name / SKILL_FILE) for subfolder in below for name in names(subfolder)
     )
 
 
@@ -244,16 +246,16 @@ def owner_warning(root: Root) -> str:
     return why and f"{root.path} {why}: nothing is signed or written there unless {SAFE_FOLDERS} names it"
 
 
-def files_warning(root: Root, others: Sequence[str]) -> str:
+def files_warning(root: Root, foreign: Sequence[str]) -> str:
     """Return a warning about files that other users may have written; empty if none, or if the root itself is theirs.
 
     Args:
         root: The root. A bundle belongs to its publisher, whoever installed it, so it never gets this warning.
-        others: A phrase for each file, as from :func:`rye._files.others_below`.
+        foreign: A phrase for each file, as from :func:`rye._files.others_below`.
     """
-    if not others or root.space is Space.SYSTEM or owner_warning(root):
+    if not foreign or root.space is Space.SYSTEM or owner_warning(root):
         return ""
-    named = f"{', '.join(others[:NAMED_OTHERS])}{' and more' if len(others) > NAMED_OTHERS else ''}"
+    named = f"{', '.join(foreign[:NAMED_OTHERS])}{' and more' if len(foreign) > NAMED_OTHERS else ''}"
     return f"in {root.path}, {named}: not to be signed unless {SAFE_FOLDERS} names it [unsafe-owner]"
 
 
@@ -271,12 +273,12 @@ def check_writable(root: Root, below: Iterable[str] = ()) -> None:
         EnvironmentFault: ``unsafe-owner`` or ``project-elsewhere``.
     """
     path, owners = root.path, dict[str, Ownership]()
-    for each in dict.fromkeys(place.as_posix() for one in below for place in (*Path(one).parents, Path(one))):
+    for relative in dict.fromkeys(place.as_posix() for file in below for place in (*Path(file).parents, Path(file))):
         with suppress(OSError):  # not there yet
-            owners[each] = ownership_of((path / each).stat())
-    others = others_below(path, owners, group=root.space is Space.USER)
+            owners[relative] = ownership_of((path / relative).stat())
+    foreign = others_below(path, owners, group=root.space is Space.USER)
     if warning := owner_warning(root) or (
-        others and f"in {path}, {', '.join(others[:NAMED_OTHERS])}: nothing is written"
+        foreign and f"in {path}, {', '.join(foreign[:NAMED_OTHERS])}: nothing is written"
     ):
         hint = f"review what lies there; then export {SAFE_FOLDERS}={quote(str(path))}"
         raise EnvironmentFault("unsafe-owner", warning, hint=hint, path=str(path))

@@ -104,10 +104,10 @@ class Layout(NamedTuple):
                 *client_roots(Space.PROJECT, project, OF_PROJECTS, clients=chosen),
             ]
         roots += [user_root(home), *client_roots(Space.USER, home, OF_USERS, clients=chosen)]
-        found, warnings = system_roots(bundles)
-        given, faults = named_roots(more, known=found)
-        others = tuple(root for root in given if root not in found)
-        named = given if bundles is None else (*(root for root in found if root.bundle != OWN), *others)
+        system, warnings = system_roots(bundles)
+        given, faults = named_roots(more, known=system)
+        extra = tuple(root for root in given if root not in system)
+        named = given if bundles is None else (*(root for root in system if root.bundle != OWN), *extra)
         unsafe = filter(None, map(owner_warning, roots))
         faults = (*unsafe, *warnings, *faults)
         left: tuple[str, ...] = ()
@@ -116,7 +116,7 @@ class Layout(NamedTuple):
             known = client_roots(Space.PROJECT, project, OF_PROJECTS, clients=unchosen) if project else ()
             known += client_roots(Space.USER, home, OF_USERS, clients=unchosen)
             left = tuple(root.source for root in known)
-        return cls((*roots, *found, *others), project, home / FOLDER, faults, named, name, left)
+        return cls((*roots, *system, *extra), project, home / FOLDER, faults, named, name, left)
 
     def load_trust(self, named: Sequence[Path] = ()) -> TrustLoad:
         """Read the trust files of all spaces; the files in ``named`` are trusted like the user's own.
@@ -125,14 +125,14 @@ class Layout(NamedTuple):
             NotFoundError: A named file does not exist.
             SigningError: A named file cannot be parsed.
         """
-        others = {
+        other_projects = {
             root.bundle: root.path for root in self.roots if root.space == "project" and root.bundle and not root.client
         }
         checkouts, own = self._checkouts(), [root for root in self.roots if is_own(root)]
         load = load_trust(
             user=self.user,
             project=None if self.project is None else self.project / FOLDER,
-            others=others,
+            others=other_projects,
             checkouts=checkouts,
             user_fault=user_fault(self.user, checkouts),
             bundles={root.bundle: root.trust_root for root in self.roots if root.space == "system" and root not in own},
@@ -210,7 +210,7 @@ def _check_clients(clients: Sequence[str] | None) -> frozenset[str]:
     given = (named or "").replace(",", " ").split() if clients is None else clients
     if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
         given = [given]
-    wrong = [each for each in given if each not in (*CLIENTS, NO_CLIENTS)]
+    wrong = [client for client in given if client not in (*CLIENTS, NO_CLIENTS)]
     if wrong or (NO_CLIENTS in given and len(given) > 1):
         where = CLIENTS_VARIABLE if clients is None else "clients"
         message = f"{where} names {wrong[0]!r}" if wrong else f"{where} names {NO_CLIENTS!r} beside others"

@@ -85,7 +85,7 @@ class ListReport(Report):
     @property
     def errors(self) -> tuple[Change, ...]:
         """The findings that fail a check."""
-        return tuple(each for each in self.findings if each.code not in NOTES)
+        return tuple(finding for finding in self.findings if finding.code not in NOTES)
 
 
 def list_folder(root: Root) -> Path | None:
@@ -142,12 +142,12 @@ def files_below(folder: Path, root: Root) -> tuple[dict[str, ListedFile], tuple[
     """
     place, files, problems = Root(root.space, folder), dict[str, ListedFile](), list[ItemError]()
     is_project = root.space is Space.PROJECT
-    for found in tree(os.fspath(folder)):
+    for result in tree(os.fspath(folder)):
         try:
-            if isinstance(found, OSError):
-                path = os.path.relpath(found.filename, folder)
-                raise found
-            path, entry = found
+            if isinstance(result, OSError):
+                path = os.path.relpath(result.filename, folder)
+                raise result
+            path, entry = result
             file = FileMode(path, mode_of(entry))
             is_repository = path == ".git" and not (file.mode == FOLDER and folder.name == AI_FOLDER and is_project)
             if path == LIST_FILE or is_repository or is_private(place, root, file):
@@ -312,7 +312,7 @@ def check_list(root: Root, *, trust: TrustSet, required: bool = False) -> ListRe
     faults += [Change("list-rollback", LIST_FILE, state.older, digest)] if state.older else []
     files, problems = files_below(folder, root)
     unread = [str(error.details["path"]) for error in problems]
-    changes = [each for each in compare(listed.files, files) if not _is_below(each.path, unread)]
+    changes = [change for change in compare(listed.files, files) if not _is_below(change.path, unread)]
     if remember and not faults:
         faults += _remember(folder, listed, seen, required=required)
     return replace(
@@ -347,8 +347,8 @@ def _fault(code: str, message: str) -> Change:
     return Change(code, LIST_FILE, message)
 
 
-def _is_below(path: str, others: Iterable[str]) -> bool:
-    return any(other in {".", path} or path.startswith(f"{other}/") for other in others)
+def _is_below(path: str, folders: Iterable[str]) -> bool:
+    return any(folder in {".", path} or path.startswith(f"{folder}/") for folder in folders)
 
 
 def _remember(folder: Path, listed: SpaceList, seen: Seen | None, *, required: bool) -> Iterator[Change]:

@@ -101,8 +101,8 @@ class Root:
     def find(self, rel_path: str) -> ItemFile | None:
         """Return the item at a path below the root, judged by its name alone; None if the name is not an item's."""
         if self.client is not None:
-            found = self.client.identify(rel_path)
-            return ItemFile(rel_path, found[0], composed(found[1]), found[2]) if found else None
+            identified = self.client.identify(rel_path)
+            return ItemFile(rel_path, identified[0], composed(identified[1]), identified[2]) if identified else None
         kind = TYPE_OF_FOLDER.get(rel_path.partition("/")[0])
         name = rel_path.rpartition("/")[2]
         return ItemFile.at(rel_path) if kind and "/" in rel_path and is_item_file(kind, name) else None
@@ -115,11 +115,11 @@ class Root:
         """
         if self.client is None:
             return ItemFile.at(rel_path)
-        found = self.find(rel_path)
-        if found is None:
+        file = self.find(rel_path)
+        if file is None:
             message = f"{rel_path!r} is no item of {self.source}"
             raise ValueError(message)
-        return found
+        return file
 
     def origin(self, item_type: str, item_id: str, rel_path: str = "") -> Origin:
         """Return where an item was found.

@@ -45,8 +45,8 @@ from rye.trust.line import DETACHED_SUFFIX
 MAX_FOLDERS = 100_000
 """Maximum number of folders searched for projects; this takes some seconds."""
 
-_READ = MARKS.union(FIXED_NAMES, [each.place for each in OF_PROJECTS]) - {"", SKILLS_FOLDER}
-_MEANT = {each.casefold(): each for each in _READ}
+_READ = MARKS.union(FIXED_NAMES, [folder.place for folder in OF_PROJECTS]) - {"", SKILLS_FOLDER}
+_MEANT = {path.casefold(): path for path in _READ}
 """Paths that clients read below a project, by their lower-case spelling."""
 
 
@@ -98,42 +98,42 @@ class _Place(NamedTuple):
     out: str = ""
 
 
-class _Found(NamedTuple):
+class _Inside(NamedTuple):
     """The names in a searched folder.
 
     Attributes:
         names: The folders to search, and whether each is a link.
-        others: Other folders.
+        other_folders: Other folders.
         marks: Names that clients read, in any spelling.
         dots: Names that begin with a dot and are in no table.
     """
 
     names: list[tuple[str, bool]]
-    others: list[str]
+    other_folders: list[str]
     marks: list[str]
     dots: list[str]
 
     @classmethod
-    def of(cls, folder: str) -> _Found:
+    def of(cls, folder: str) -> _Inside:
         """Sort the names in a folder into these lists.
 
         Raises:
             OSError: The folder cannot be read.
         """
-        found = cls([], [], [], [])
+        inside = cls([], [], [], [])
         for entry in entries(folder):
             name, spelled = entry.name, spelled_as(entry.name)
             if spelled in _MEANT or is_obeyed(spelled):
-                found.marks.append(name)
+                inside.marks.append(name)
             elif is_unknown_dot_name(name.removesuffix(DETACHED_SUFFIX), spelled):
-                found.dots.append(name)
+                inside.dots.append(name)
             is_folder = name == FOLDER or entry.is_dir(follow_symlinks=False)
             is_link = not is_folder and entry.is_symlink() and _may_lead_to_folder(entry.path)
             if name == FOLDER or ((is_folder or is_link) and is_looked_into(name)):
-                found.names.append((name, is_link))
+                inside.names.append((name, is_link))
             elif is_folder or is_link:
-                found.others.append(name)
-        return found
+                inside.other_folders.append(name)
+        return inside
 
 
 class _Search:
@@ -189,15 +189,15 @@ class _Search:
 
     def _look_into(self, place: _Place) -> None:
         """Add the ``.ai`` of a folder and queue its subfolders; behind a link out, report only the first project."""
-        found = None if place.out in self._escaped else self._names_in(place.path)
-        if found is None:
+        inside = None if place.out in self._escaped else self._names_in(place.path)
+        if inside is None:
             return
-        skills = {name for name in found.others if _has_skills(place.path, name)}
+        skills = {name for name in inside.other_folders if _has_skills(place.path, name)}
         if not place.out:
-            self._note(place.path, found, skills)
-        if found.marks or skills or PLUGIN in found.others or SKILLS_FOLDER in dict(found.names):
+            self._note(place.path, inside, skills)
+        if inside.marks or skills or PLUGIN in inside.other_folders or SKILLS_FOLDER in dict(inside.names):
             self._add_clients(place)
-        for name, is_link in found.names:
+        for name, is_link in inside.names:
             path = os.path.join(place.path, name)
             if path in self.left_out:
                 continue
@@ -210,10 +210,10 @@ class _Search:
             else:
                 self._enter(_Place(path, os.path.join(place.real, name), place.out))
 
-    def _names_in(self, folder: str) -> _Found | None:
+    def _names_in(self, folder: str) -> _Inside | None:
         """Return the names in a folder; report the folder if it cannot be read."""
         try:
-            return _Found.of(folder)
+            return _Inside.of(folder)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -224,14 +224,14 @@ class _Search:
             self._report("unreadable", message, hint, folder)
             return None
 
-    def _note(self, folder: str, found: _Found, skills: Collection[str]) -> None:
+    def _note(self, folder: str, inside: _Inside, skills: Collection[str]) -> None:
         """Record folders that are not searched, and report misspelt names."""
-        paths = (os.path.join(folder, name) for name in found.dots)
+        paths = (os.path.join(folder, name) for name in inside.dots)
         self.dot_names += [path for path in paths if path not in self.left_out]
-        for name in found.others:
+        for name in inside.other_folders:
             if name not in skills:
                 self._pass_over(os.path.join(folder, name), spelled_as(name))
-        for name in found.marks:
+        for name in inside.marks:
             self._pass_over_misspelt(folder, name)
 
     def _pass_over(self, path: str, name: str) -> None:
@@ -247,7 +247,7 @@ class _Search:
     def _pass_over_misspelt(self, folder: str, name: str) -> None:
         """Report names that only case-insensitive systems take for a client's file or folder."""
         below = sorted(names(os.path.join(folder, name))) if name in MARKS else ()
-        for path in [f"{name}/{each}" for each in below] if name in MARKS else [name]:
+        for path in [f"{name}/{inner}" for inner in below] if name in MARKS else [name]:
             full, meant = os.path.join(folder, path), _MEANT.get(spelled_as(path), path)
             if meant != path and full not in self.left_out:
                 message = f"{full!r} is {meant} where case is ignored, and read there by clients of agents"
@@ -274,10 +274,10 @@ class _Search:
 
         A link to a folder that contains an excluded folder is a problem: the excluded folder would be read through it.
         """
-        for each in self.left_out:
-            here = os.path.join(real_path(os.path.dirname(each)), os.path.basename(each))
+        for left_out in self.left_out:
+            here = os.path.join(real_path(os.path.dirname(left_out)), os.path.basename(left_out))
             if here != link.real and is_within(here, link.real):
-                message = f"{link.path!r} leads to {link.real!r}, in which {each!r} is left out"
+                message = f"{link.path!r} leads to {link.real!r}, in which {left_out!r} is left out"
                 self._report("link-escape", message, "remove the link, or leave it out as well: --exclude", link.path)
         inside = self._holds(link.real)
         out = "" if inside else link.out or link.path
@@ -328,7 +328,7 @@ class _Search:
 
 
 def _has_project(folder: str) -> bool:
-    return any(not isinstance(each, OSError) and each[1].name == FOLDER for each in tree(folder, _is_project))
+    return any(not isinstance(row, OSError) and row[1].name == FOLDER for row in tree(folder, _is_project))
 
 
 def _is_project(path: str) -> bool:

@@ -48,19 +48,19 @@ def entries(info: Path) -> list[tuple[str, str]]:
 
 def version(info: Path) -> str:
     """Return the version of a package; empty if its metadata state none."""
-    found = _VERSION.search(read_text(info / "METADATA") or read_text(info / "PKG-INFO"))
-    return found[1] if found else ""
+    match = _VERSION.search(read_text(info / "METADATA") or read_text(info / "PKG-INFO"))
+    return match[1] if match else ""
 
 
 def literals(source: Path) -> dict[str, str]:
     """Return the string literals for ``bundle_id`` and ``version`` in a mapping of a Python file."""
-    found = dict[str, str]()
+    texts = dict[str, str]()
     for key, text in _LITERAL.findall(read_text(source)):
         from ast import literal_eval  # slow to load and rarely needed
 
         with suppress(SyntaxError, ValueError):
-            found.setdefault(key, str(literal_eval(text)))
-    return found
+            texts.setdefault(key, str(literal_eval(text)))
+    return texts
 
 
 def read_text(path: Path, most: int = _MAX_BYTES) -> str:

@@ -77,8 +77,8 @@ def _skill_at(root: Root, folder: str, skills: dict[str, SkillFolder]) -> SkillF
         signature = signature_in(f"{name}/") or SKILL_SIGNATURE
         read = _read_bundle if signature == BUNDLE_FILE else read_file
         place = f"{folder}/{signature}"
-        data, found = _read_with(root, place, read, lambda: read_skill(root, folder, signature))
-        skills[name] = SkillFolder(folder, data, found.files, signature, found.hidden)
+        data, skill_files = _read_with(root, place, read, lambda: read_skill(root, folder, signature))
+        skills[name] = SkillFolder(folder, data, skill_files.files, signature, skill_files.hidden)
     return skills[name]
 
 
@@ -108,7 +108,7 @@ def _without_signature(root: Root, rel_path: str, data: bytes) -> Skill | None:
     folder, _, name = rel_path.rpartition("/")
     if name != SKILL_FILE or find_envelope(data, ".md") is None:
         return None
-    files = tuple(ListedFile(each.path, each.mode, "") for each in scan_skill(root, folder))
+    files = tuple(ListedFile(file.path, file.mode, "") for file in scan_skill(root, folder))
     return Skill(SkillFolder(folder, None, files), name)
 
 
@@ -130,11 +130,11 @@ def scan_skill(root: Root, folder: str, signature: str = SKILL_SIGNATURE) -> Ite
         ItemError: ``unreadable``: a folder in it cannot be listed.
     """
     base, count = os.fspath(root.path / folder), 0
-    for found in tree(base, ".git".__eq__):
-        if isinstance(found, OSError):
-            inner = os.path.relpath(found.filename, base)
-            raise unreadable(os.path.normpath(f"{folder}/{inner}"), found, "folder")
-        path, entry = found
+    for result in tree(base, ".git".__eq__):
+        if isinstance(result, OSError):
+            inner = os.path.relpath(result.filename, base)
+            raise unreadable(os.path.normpath(f"{folder}/{inner}"), result, "folder")
+        path, entry = result
         if path in (signature, ".git"):
             continue
         try:
@@ -160,10 +160,10 @@ def read_skill(root: Root, folder: str, signature: str = SKILL_SIGNATURE) -> Ski
     Raises:
         ItemError: One of the files cannot be read.
     """
-    found = list(scan_skill(root, folder, signature))
-    is_within = len(found) <= MAX_SKILL_FILES and sum(each.status[0] for each in found) <= MAX_SKILL_BYTES
+    scanned = list(scan_skill(root, folder, signature))
+    is_within = len(scanned) <= MAX_SKILL_FILES and sum(file.status[0] for file in scanned) <= MAX_SKILL_BYTES
     files, hidden = list[ListedFile](), list[str]()
-    for path, mode, status in found:
+    for path, mode, status in scanned:
         digest = ""
         if is_within and mode in _REGULAR:
             digest, said = _read_part(root, f"{folder}/{path}", status)

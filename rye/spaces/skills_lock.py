@@ -54,12 +54,12 @@ def installed_sources(root: Root) -> Mapping[str, str]:
 
     Unreadable records are ignored here; ``rye verify`` and ``rye doctor`` report them.
     """
-    found = dict[str, str]()
+    sources = dict[str, str]()
     for path in RECORDS if root.has_skills and root.space is not Space.SYSTEM else ():
         with suppress(ItemError):
-            for each in read_lock(root.around, path):
-                found.setdefault(each.folder, inline(each.source))
-    return found
+            for installed in read_lock(root.around, path):
+                sources.setdefault(installed.folder, inline(installed.source))
+    return sources
 
 
 def installed_from(root: Root, read: ReadItem, sources: Mapping[str, str] | None = None) -> str:
@@ -88,11 +88,11 @@ def compare_lock(project: Path, roots: Iterable[Root]) -> Iterator[LockFinding]:
     places = [root for root in roots if root.has_skills and root.space is Space.PROJECT] if skills else []
     for skill in skills:
         folders = [(root, skill.folder) for root in places]
-        found = [(root, name) for root, name in folders if (root.path / name / SKILL_FILE).is_file()]
-        if not found:
+        present = [(root, name) for root, name in folders if (root.path / name / SKILL_FILE).is_file()]
+        if not present:
             message = f"the skill {inline(skill.name)} from {inline(skill.source)} is in {LOCK_FILE} and is missing"
             yield LockFinding("lock-missing", project / LOCK_FILE, message)
-        for root, name in found:
+        for root, name in present:
             if (root.path / name).is_symlink() or folder_hash(root, name) in {skill.sha256, ""}:
                 continue
             message = f"the skill {inline(skill.name)} is not what {LOCK_FILE} says came from {inline(skill.source)}"
@@ -105,7 +105,7 @@ def folder_hash(root: Root, folder: str) -> str:
     Raises:
         ItemError, OSError: A file cannot be read.
     """
-    files = [each.path for each in scan_skill(root, folder) if each.mode not in {LINK, ""}]
+    files = [file.path for file in scan_skill(root, folder) if file.mode not in {LINK, ""}]
     paths = [path for path in files if not {MODULES, ".git"}.intersection(path.split("/")[:-1])]
     if not all(path.isascii() and path.isprintable() for path in paths):
         return ""

@@ -42,8 +42,8 @@ def entries(folder: str) -> list[Entry]:
     Raises:
         OSError: The folder is missing or cannot be listed.
     """
-    with os.scandir(folder) as found:
-        return sorted(found, key=attrgetter("name"))
+    with os.scandir(folder) as iterator:
+        return sorted(iterator, key=attrgetter("name"))
 
 
 def names(folder: str | os.PathLike[str]) -> frozenset[str]:
@@ -73,13 +73,13 @@ def tree(base: str, is_closed: Callable[[str], bool] = is_git) -> Iterator[tuple
     while folders:
         folder = folders.pop()
         try:
-            found = entries(os.path.join(base, folder))
+            inside = entries(os.path.join(base, folder))
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
             yield error
             continue
-        for entry in found:
+        for entry in inside:
             path = folder + entry.name
             if entry.is_dir(follow_symlinks=False) and not is_closed(path):
                 folders.append(f"{path}/")

@@ -246,9 +246,9 @@ def user_fault(user: Path, checkouts: Iterable[str]) -> EnvironmentFault | None:
         user: The user's ``.ai``; if it does not exist, there is nothing to check.
         checkouts: Folders that must not really contain any part of it.
     """
-    places = [user.parent, user, *(user / each for each in (SETTINGS.parent, SETTINGS, TRUSTED_FOLDER.parent))]
-    there = [place for place in (*places, user / TRUSTED_FOLDER) if os.path.lexists(place)]
-    for place in there if os.path.lexists(user) else ():
+    places = [user.parent, user, *(user / path for path in (SETTINGS.parent, SETTINGS, TRUSTED_FOLDER.parent))]
+    existing = [place for place in (*places, user / TRUSTED_FOLDER) if os.path.lexists(place)]
+    for place in existing if os.path.lexists(user) else ():
         if inside := inside_fault(place, checkouts):
             return inside
         if why := why_unsafe(place):

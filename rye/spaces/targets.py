@@ -49,9 +49,9 @@ class Target:
     Attributes: text: The argument. roots: The roots to look in. accepts: Returns whether it names a file of a root.
         covers: Returns whether it may name files at or below a path of a root that could not be listed. problems:
         Errors about folders, below the named one, that may be or contain a project. unsearched: A sentence about the
-        folders that were not searched for projects. dot_names: Paths with names that are in no table. whole: The roots
-        that it names entirely. places: For a path, the only files and folders that it can accept, so that many targets
-        can be looked up quickly.
+        folders that were not searched for projects. dot_names: Paths with names that are in no table. whole_roots: The
+        roots that it names entirely. places: For a path, the only files and folders that it can accept, so that many
+        targets can be looked up quickly.
     """
 
     text: str
@@ -61,7 +61,7 @@ class Target:
     problems: tuple[RyeError, ...] = ()
     unsearched: str = ""
     dot_names: tuple[str, ...] = ()
-    whole: tuple[Root, ...] = ()
+    whole_roots: tuple[Root, ...] = ()
     places: tuple[str, ...] = ()
 
 
@@ -87,7 +87,7 @@ def read_targets(
         raise ArgumentError("bad-target", message, hint="name a path, TYPE:ID, or a scope, each as a text of its own")
     roots = layout.in_space(space)
     if not texts:
-        everything = Target("*", roots, lambda _root, _file: True, whole=roots)
+        everything = Target("*", roots, lambda _root, _file: True, whole_roots=roots)
         return (everything,) if without is None else (everything, _nested(layout, space, without))
     known = list(layout.roots)
     return tuple(_read(text, roots, known) for text in texts)
@@ -118,7 +118,7 @@ def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
         roots,
         lambda _root, file: any(scope.holds(file.item_type, file.item_id) for scope in scopes),
         lambda root, rel: root.client is not None or any(_may_hold(scope, rel) for scope in scopes),
-        whole=roots if scopes == EVERY_SCOPE else (),
+        whole_roots=roots if scopes == EVERY_SCOPE else (),
     )
 
 
@@ -190,7 +190,7 @@ def _path_target(text: str, path: Path, known: list[Root]) -> Target:
             tuple(inside),
             lambda root, file: is_within(str(root.path / file.rel_path), inside[root]),
             covers,
-            whole=tuple(root for root in inside if os.path.abspath(root.path) == inside[root]),
+            whole_roots=tuple(root for root in inside if os.path.abspath(root.path) == inside[root]),
             places=tuple(inside.values()),
         )
     below = _below(path, known)
@@ -209,7 +209,7 @@ def _as_on_disk(path: str) -> str:
         return path
     folder, name = os.path.split(path)
     folder = _as_on_disk(folder)
-    name = next((each for each in names(folder) if composed(each) == composed(name)), name)
+    name = next((candidate for candidate in names(folder) if composed(candidate) == composed(name)), name)
     return os.path.join(folder, name)  # noqa: PTH118 - text
 
 
@@ -250,29 +250,29 @@ def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[l
 
     for target in read_targets(texts, layout, space):
         path = os.path.abspath(os.path.expanduser(target.text))
-        found, missed = [], [problem.message for problem in target.problems if not target.roots]
+        matches, missed = [], [problem.message for problem in target.problems if not target.roots]
         here = [root for root in target.roots if root in layout.roots]
         for root in here or target.roots:  # projects below this one are signed separately
             listed, in_order, faults = walk(root)
-            near = [each for place in target.places for each in _at_or_below(place, in_order)]
-            candidates = map(listed.__getitem__, near if target.places else listed)
-            found += [(root, file) for file in candidates if target.accepts(root, file)]
+            paths = [path for place in target.places for path in _at_or_below(place, in_order)]
+            candidates = map(listed.__getitem__, paths if target.places else listed)
+            matches += [(root, file) for file in candidates if target.accepts(root, file)]
             for fault in faults:
-                if fault.code == "link-escape" and root in target.whole:
+                if fault.code == "link-escape" and root in target.whole_roots:
                     skipped[fault.message] = None
                 elif target.covers(root, str(fault.details["path"])):
                     missed.append(fault.message)
         problems |= dict.fromkeys(missed)
-        if not (found or missed):
+        if not (matches or missed):
             message = f"nothing matches {target.text!r} in {space} space"
             filled = [root.source for root in layout.in_space(space) if walk(root)[0]]
             hint = layout.describe_empty(space, filled) or "rye list --format ids lists what there is"
             raise ArgumentError("nothing-to-sign", message, hint=hint)
-        outside = [root.source for root, _ in found if root not in layout.in_space(space)]
+        outside = [root.source for root, _ in matches if root not in layout.in_space(space)]
         if outside:
             message = f"{target.text!r} lies in {outside[0]}, not in {space} space"
             raise ArgumentError("bad-target", message, hint="name items of the space given by --space")
-        for root, file in found:
+        for root, file in matches:
             name = root.source, file.rel_path
             is_alone = str(root.path / file.rel_path) == path and (name not in files or files[name][2])
             files[name] = root, file, is_alone
@@ -305,8 +305,8 @@ def whole_skills(files: Sequence[tuple[Root, ItemFile, bool]]) -> list[NamedFile
     for root, file, _ in files:
         folder = file.rel_path.rpartition("/")[0]
         is_skill = skills.get((root.source, folder)) == file
-        above = [str(each) for each in PurePosixPath(folder if is_skill else file.rel_path).parents]
-        if not is_skill and any((root.source, each) in skills for each in above):
+        above = [str(item) for item in PurePosixPath(folder if is_skill else file.rel_path).parents]
+        if not is_skill and any((root.source, item) in skills for item in above):
             continue
         signed = skill_of(root, folder if is_skill else file.rel_path)
         if signed and (root.source, signed) not in skills:
@@ -314,7 +314,7 @@ def whole_skills(files: Sequence[tuple[Root, ItemFile, bool]]) -> list[NamedFile
             raise ArgumentError("bad-target", message, hint=f"rye sign directive:{signed}")
         named.append((root, file, folder if is_skill else ""))
     # inner skills first: their signatures are files of the outer skill
-    return sorted(named, key=lambda each: -each[2].count("/"))
+    return sorted(named, key=lambda item: -item[2].count("/"))
 
 
 def _place(root: Root) -> tuple[str, str]:
@@ -324,31 +324,31 @@ def _place(root: Root) -> tuple[str, str]:
 def _nested(layout: Layout, space: str, without: Sequence[Path]) -> Target:
     """Return the target of the projects below the project of a layout, without the layout's own roots."""
     folder = layout.project or (Path.cwd() if space == "project" else None)
-    found = ProjectsBelow(())
+    below = ProjectsBelow(())
     if folder is not None and space in ("project", "all"):
-        for each in without:
-            _check_excluded(each, folder, layout.in_space(space))
+        for path in without:
+            _check_excluded(path, folder, layout.in_space(space))
         known = set(map(_place, layout.roots))
-        found = look_below(folder, taken={root.bundle for root in layout.roots}, without=without)
-        new = (root for root in found.roots if root.space == "project" and _place(root) not in known)
-        found = found._replace(roots=tuple(new))
+        below = look_below(folder, taken={root.bundle for root in layout.roots}, without=without)
+        new = (root for root in below.roots if root.space == "project" and _place(root) not in known)
+        below = below._replace(roots=tuple(new))
     elif without:
         why = f"with --space {space}" if folder is not None or space != "all" else "without a project"
         message = f"--exclude has no effect: {why} no projects are looked for"
         raise ArgumentError("bad-exclude", message, hint="leave --exclude out, or verify with --space project")
-    return _of_projects("*", found)
+    return _of_projects("*", below)
 
 
-def _of_projects(text: str, found: ProjectsBelow) -> Target:
+def _of_projects(text: str, below: ProjectsBelow) -> Target:
     """Return the target of all projects that were found below a folder."""
     return Target(
         text,
-        found.roots,
+        below.roots,
         lambda _root, _file: True,
-        problems=found.problems,
-        unsearched=found.unsearched,
-        dot_names=found.dot_names,
-        whole=found.roots,
+        problems=below.problems,
+        unsearched=below.unsearched,
+        dot_names=below.dot_names,
+        whole_roots=below.roots,
     )
 
 
@@ -383,6 +383,6 @@ def _below(path: Path, known: list[Root]) -> ProjectsBelow:
         for root in known
         if is_within(os.path.abspath(root.path), written) or is_within(real_path(root.path), real)
     }
-    found = look_below(path, taken={root.bundle for root in known})
-    new = [root for root in found.roots if _place(root) not in around.values()]
-    return found._replace(roots=(*around, *new))
+    below = look_below(path, taken={root.bundle for root in known})
+    new = [root for root in below.roots if _place(root) not in around.values()]
+    return below._replace(roots=(*around, *new))

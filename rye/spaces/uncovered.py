@@ -44,7 +44,7 @@ _FRESH = 10
 _PYC_HEADER = struct.Struct("<4sIII")
 
 
-def noticed(listing: Listing) -> Iterator[str]:
+def relevant_non_items(listing: Listing) -> Iterator[str]:
     """Yield the paths of the non-items in a folder that tools may run or clients may read, if no list covers them.
 
     Next to tools, this is code that they may run or import; in a client folder, any file with content. A folder that
@@ -52,7 +52,7 @@ def noticed(listing: Listing) -> Iterator[str]:
     """
     folder = listing.folder
     client, prefix = folder.root.client, folder.below("")
-    for path, entry in () if folder.skill else listing.others:  # a skill's signature covers its files
+    for path, entry in () if folder.skill else listing.non_items:  # a skill's signature covers its files
         if client is None:
             if path == MODULES:
                 yield f"{path}/"
@@ -108,13 +108,13 @@ def _cached_code(folder: str) -> Iterator[str]:
         if os.path.islink(folder):
             yield ""
             return
-        found = entries(folder)
+        cached = entries(folder)
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError:
         yield ""
         return
-    for entry in found:
+    for entry in cached:
         source = os.path.join(os.path.dirname(folder), f"{entry.name.partition('.')[0]}.py")
         if not (entry.is_dir(follow_symlinks=False) or _is_checked(entry, source)):
             yield entry.name
@@ -164,15 +164,15 @@ def _runnable_in(root: Root, folder: str, _changed: int, _period: int) -> tuple[
 
     The result is cached by the folder's time of change, because searches ask for the same folders again and again.
     """
-    listing = Walk(root, "noticed").look(folder)
+    listing = Walk(root, "relevant").look(folder)
     if listing is None or listing.folder.is_of_project:
         return folder, ()
     if listing.folder.signed:
         return listing.folder.signed[0], ()
-    paths = [*noticed(listing)]
+    paths = [*relevant_non_items(listing)]
     for entry in listing.entries:
         if not is_skipped(entry.name) and _is_folder(entry):
-            inner = [(f"{folder}/{entry.name}/{each}", os.path.join(entry.path, each)) for each in _INITIAL]
+            inner = [(f"{folder}/{entry.name}/{initial}", os.path.join(entry.path, initial)) for initial in _INITIAL]
             paths += [path for path, full in inner if os.path.isfile(full) and os.path.getsize(full)]  # noqa: PTH202
     return folder, tuple(sorted(paths))
 
@@ -193,7 +193,7 @@ def uncovered_imports(root: Root, file: ItemFile) -> list[str]:
     around = os.fspath(root.around)
     base = around if root.client.format in _FROM_TOP else os.path.dirname(root.path / file.rel_path)
     imports = imports_in(item.body, item.body_line)
-    places = [os.path.normpath(os.path.join(base, each.path)) for each in imports if each.path[0] == "."]
+    places = [os.path.normpath(os.path.join(base, target.path)) for target in imports if target.path[0] == "."]
     inside = [place for place in places if is_within(place, around) and os.path.isfile(place)]
     return [os.path.relpath(place, root.path) for place in inside if not _is_item(os.path.relpath(place, around))]
 
@@ -203,9 +203,9 @@ def _is_item(path: str) -> bool:
     if path.startswith(f"{FOLDER}/"):
         return Root(Space.PROJECT, Path(FOLDER)).find(path.removeprefix(f"{FOLDER}/")) is not None
     return any(
-        each.identify(path.removeprefix(f"{each.place}/")) is not None
-        for each in OF_PROJECTS
-        if each.is_fixed or path.startswith(f"{each.place}/")
+        client_folder.identify(path.removeprefix(f"{client_folder.place}/")) is not None
+        for client_folder in OF_PROJECTS
+        if client_folder.is_fixed or path.startswith(f"{client_folder.place}/")
     )
 
 

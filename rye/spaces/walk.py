@@ -42,7 +42,7 @@ from rye.trust.line import DETACHED_SUFFIX
 
 _HOLDERS = frozenset(place.partition("/")[0] for place in PLACES if "/" in place)
 
-OtherFiles = Literal["ignored", "noticed", "all"]
+NonItems = Literal["ignored", "relevant", "all"]
 """What a walk does with non-items: ignore them; list those next to items, those that clients obey, and folders that it
 does not enter; or list every file below the root. The files of a signed skill are listed in any case.
 """
@@ -56,14 +56,14 @@ class Listing(NamedTuple):
         entries: All entries.
         items: Path and entry of each item; for a link, the status of its target.
         signatures: The entries with a signature's name, by the path of the item.
-        others: Path and entry of everything else, except second names of items.
+        non_items: Path and entry of everything else, except second names of items.
     """
 
     folder: Folder
     entries: list[Entry]
     items: list[tuple[str, Entry | os.stat_result]]
     signatures: dict[str, Entry]
-    others: list[tuple[str, Entry]]
+    non_items: list[tuple[str, Entry]]
 
 
 class _Place(NamedTuple):
@@ -79,7 +79,7 @@ class Walk:
 
     Args:
         root: The root; one that does not exist is empty.
-        others: What to do with non-items.
+        non_items: What to do with non-items.
 
     Attributes: problems: Errors so far about entries that could be items but could not be listed: ``bad-name``,
         ``broken-link``,
@@ -88,10 +88,10 @@ class Walk:
         worktrees: Folders found so far that are other work trees of the same repository; they are not entered.
     """
 
-    def __init__(self, root: Root, others: OtherFiles = "ignored") -> None:
+    def __init__(self, root: Root, non_items: NonItems = "ignored") -> None:
         self.problems: list[ItemError] = []
         self.worktrees: list[str] = []
-        self._root, self._client, self._others = root, root.client, others
+        self._root, self._client, self._non_items = root, root.client, non_items
         self._is_fixed = root.client is not None and root.client.is_fixed
         self._real = real_path(root.path)
         self._folders = [_Place(Folder(root), os.fspath(root.path), "")]
@@ -150,9 +150,9 @@ class Walk:
     @cached_property
     def _alike(self) -> frozenset[str]:
         """The real paths of the folders in which clients keep files of the same format as in this root."""
-        wanted = self._client and self._client.format
+        file_format = self._client and self._client.format
         known = OF_USERS if self._root.space is Space.USER else OF_PROJECTS
-        places = {each.place for each in known if each.place and each.format == wanted}
+        places = {entry.place for entry in known if entry.place and entry.format == file_format}
         if SKILLS_FOLDER in places and not has_skills(Path(self._around, SKILLS_FOLDER)):
             places.remove(SKILLS_FOLDER)
         return frozenset(os.path.join(self._around, place) for place in places)
@@ -165,29 +165,29 @@ class Walk:
         """List one folder, and queue its subfolders so that the first by name is listed next."""
         is_top = not (place.folder.path or self._client)
         try:
-            found = entries(place.full)
+            inside = entries(place.full)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             fault = Fault("unreadable", f"the folder cannot be read: {error.strerror}", "check permissions")
-            for path in [each.folder for each in ItemType] if is_top else [place.folder.path or "."]:
+            for path in [kind.folder for kind in ItemType] if is_top else [place.folder.path or "."]:
                 self._report(path, fault)
             return None
         folder = place.folder
         if self._root.has_skills or self._is_fixed:
-            folder = folder.holding([entry.name for entry in found])
-        listing = Listing(folder, found, [], {}, [])
+            folder = folder.holding([entry.name for entry in inside])
+        listing = Listing(folder, inside, [], {}, [])
         folders = self._sort(place.real, listing)
         if is_top:
             order = list(ItemType)
-            folders.sort(key=lambda each: order.index(kind) if (kind := each.folder.item_type) else len(order))
+            folders.sort(key=lambda inner: order.index(kind) if (kind := inner.folder.item_type) else len(order))
         self._folders += reversed(folders)
         return listing
 
     def _sort(self, real: str, listing: Listing) -> list[_Place]:
         """Sort the entries of a folder into the lists of a listing; return the subfolders to enter."""
         folder, folders = listing.folder, list[_Place]()
-        is_item, matters = folder.item_test(), None if self._others == "ignored" else folder.matter_test()
+        is_item, matters = folder.item_test(), None if self._non_items == "ignored" else folder.matter_test()
         prefix = folder.below("")
         for entry in listing.entries:
             name = entry.name
@@ -209,7 +209,7 @@ class Walk:
             elif is_item(name):
                 self._report(path, Fault("not-a-file", "this is a pipe, socket or device", "items are regular files"))
             if matters and matters(name):
-                listing.others.append((path, entry))
+                listing.non_items.append((path, entry))
         return folders
 
     def _take_file(self, folder: Folder, entry: Entry, path: str, listing: Listing, *, named: bool) -> bool:
@@ -228,9 +228,9 @@ class Walk:
         if inner.is_hidden:
             if fault := folder.fault(entry.name, is_folder=True):
                 self._report(inner.path, fault)
-            if self._others != "all" and not inner.signed:
+            if self._non_items != "all" and not inner.signed:
                 return None
-        if inner.covered and self._others == "ignored" and inner.covered not in FIXED_FOLDERS:
+        if inner.covered and self._non_items == "ignored" and inner.covered not in FIXED_FOLDERS:
             return None
         if self._is_fixed and self._worktrees and real_path(entry.path) in self._worktrees:
             self.worktrees.append(inner.path)
@@ -293,7 +293,7 @@ class Walk:
             return True
         if named:
             self._report_elsewhere(path, os.path.relpath(real, self._around))
-        return named or self._others != "all"
+        return named or self._non_items != "all"
 
     def _report_elsewhere(self, path: str, target: str) -> None:
         problem = f"the link leads to {target}, which is signed for its own place"
@@ -321,7 +321,7 @@ class Walk:
             return False
         if not is_within(real_path(entry.path), self._real):
             return folder.depth == 0
-        if name in FIXED_FOLDERS or self._others != "ignored":
+        if name in FIXED_FOLDERS or self._non_items != "ignored":
             inner = Folder(self._root, folder.below(name), folder.depth + 1, covered=name)
             self._folders.append(_Place(inner, entry.path, f"{real}/{name}"))  # clients read each name
         return True
@@ -358,7 +358,7 @@ def stat_items(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple
     rows: list[tuple[str, FileStat]] = []
     suspects: dict[str, Ownership] = {}
     owners, writable = own(group=is_user)
-    for top, listings in groupby(walker, lambda each: each.folder.top):
+    for top, listings in groupby(walker, lambda item: item.folder.top):
         stats, begin = list[FileStat](), len(rows)
         for listing in listings:
             if top and (len(listing.entries) > 1 or listing.folder.path != top):
@@ -371,37 +371,37 @@ def stat_items(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple
                     continue
                 row = stat_of(status)
                 if listing.signatures and is_detached(path) and (signature := listing.signatures.get(path)):
-                    row = _joined(row, _whole(_stats_of([signature])))
+                    row = _joined(row, _combined(_stats_of([signature])))
                 rows.append((path, row))
                 if status.st_uid not in owners or status.st_mode & writable:
                     suspects[path] = ownership_of(status)
         if stats:
-            whole = _whole(stats)
-            rows[begin:] = [(path, _joined(row, whole)) for path, row in rows[begin:]]
+            combined = _combined(stats)
+            rows[begin:] = [(path, _joined(row, combined)) for path, row in rows[begin:]]
     if warning := files_warning(root, others_below(root.path, suspects, group=is_user)):
         walker.problems.append(ItemError("unsafe-owner", warning, hint="review them; see rye/trust", path="."))
     rows.sort()
-    paths, found = zip(*rows, strict=True) if rows else ((), ())
-    return paths, found, walker.sorted_problems()
+    paths, stats_of_files = zip(*rows, strict=True) if rows else ((), ())
+    return paths, stats_of_files, walker.sorted_problems()
 
 
-def _stats_of(found: Iterable[Entry]) -> list[FileStat]:
+def _stats_of(listed: Iterable[Entry]) -> list[FileStat]:
     """Return the status of each file and link among the entries, and one of their names; empty if one is gone."""
-    files = [each for each in found if not each.is_dir(follow_symlinks=False)]
+    files = [entry for entry in listed if not entry.is_dir(follow_symlinks=False)]
     try:
-        stats = [stat_of(each.stat(follow_symlinks=False)) for each in files]
+        stats = [stat_of(entry.stat(follow_symlinks=False)) for entry in files]
     except OSError:  # the next walk will differ
         return []
-    return [*stats, (0, 0, 0, crc32(os.fsencode("/".join([each.name for each in files]))))]
+    return [*stats, (0, 0, 0, crc32(os.fsencode("/".join([entry.name for entry in files]))))]
 
 
-def _whole(stats: Sequence[FileStat]) -> FileStat:
-    return 0, 0, max((each[2] for each in stats), default=0), hash(tuple(stats))
+def _combined(stats: Sequence[FileStat]) -> FileStat:
+    return 0, 0, max((status[2] for status in stats), default=0), hash(tuple(stats))
 
 
-def _joined(one: FileStat, other: FileStat) -> FileStat:
+def _joined(first: FileStat, second: FileStat) -> FileStat:
     """Return a status that changes with either status, with the later time of change."""
-    return one[0], one[1], max(one[2], other[2]), hash((one, other))
+    return first[0], first[1], max(first[2], second[2]), hash((first, second))
 
 
 def own_path(root: Root, real: str, *, base: str = "") -> str:
@@ -425,8 +425,8 @@ def own_path(root: Root, real: str, *, base: str = "") -> str:
 def folder_at(root: Root, parts: Iterable[str]) -> Folder | None:
     """Return a folder of a root, given the names on the way to it; None if no walk enters it."""
     folder: Folder | None = Folder(root)
-    for each in parts:
-        folder = folder.enter(each) if folder else None
+    for name in parts:
+        folder = folder.enter(name) if folder else None
         if folder and root.has_skills:
             folder = folder.holding(names(root.path / folder.path))
     return folder

@@ -19,7 +19,7 @@ from rye.spaces.model import ItemFile, Root, Space
 from rye.spaces.read import is_detached
 from rye.spaces.snapshot import MAX_FILES, PLAIN, FileMode, mode_of
 from rye.spaces.targets import Target, read_targets
-from rye.spaces.uncovered import named_files, noticed, uncovered_imports
+from rye.spaces.uncovered import named_files, relevant_non_items, uncovered_imports
 from rye.spaces.walk import Listing, Walk
 from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.list import SKILL_SIGNATURES
@@ -73,7 +73,7 @@ class OutcomeStream:
     @property
     def whole(self) -> tuple[Root, ...]:
         """Those of them of which everything was named."""
-        return tuple(root for root in self.roots if any(root in target.whole for target in self.targets))
+        return tuple(root for root in self.roots if any(root in target.whole_roots for target in self.targets))
 
     def beside(self) -> Iterator[tuple[Root, list[str]]]:
         """Yield what tools may run or import and is no item, of each root where that was named; known at the end."""
@@ -160,7 +160,7 @@ class OutcomeStream:
     def _entries(self, root: Root, seen: _Seen) -> Iterator[ItemFile | ItemError]:
         """Yield the files of a root folder by folder, and what could not be listed; note what else there is."""
         is_strict = root in self.strict_roots
-        walk = Walk(root, "all" if is_strict else "noticed")
+        walk = Walk(root, "all" if is_strict else "relevant")
         for listing in walk:
             yield from (root.file(path) for path, _ in listing.items)
             yield from walk.take_problems()
@@ -182,7 +182,7 @@ class _Seen:
     """What the walk over one root came upon beside items.
 
     Attributes:
-        noticed: What tools may run or clients obey, as :func:`rye.spaces.uncovered.noticed` yields it.
+        noticed: What tools may run or clients obey, as :func:`rye.spaces.uncovered.relevant_non_items` yields it.
         strays: Signature files that count for no item.
         imports: What instruction files import and is no item.
         others: Every file of a strict root that is no item.
@@ -197,7 +197,7 @@ class _Seen:
 
     def add(self, listing: Listing, *, is_strict: bool) -> None:
         """Note what lies in one folder."""
-        self.noticed += noticed(listing)
+        self.noticed += relevant_non_items(listing)
         counting = {path for path, _ in listing.items if is_detached(path)}
         skill = listing.folder.skill
         if skill and skill == listing.folder.path:
@@ -207,7 +207,7 @@ class _Seen:
         if not is_strict:
             return
         others = [FileMode(f"{path}{DETACHED_SUFFIX}", PLAIN) for path in strays]
-        others += [FileMode(path, mode_of(entry)) for path, entry in listing.others]
+        others += [FileMode(path, mode_of(entry)) for path, entry in listing.non_items]
         if skill:
             others = [file for file in others if file.path == f"{skill}/.git"]
         room = max(0, MAX_FILES - len(self.others))

@@ -126,7 +126,7 @@ def test_every_file_is_in_one_class(paths: list[str], client: ClientFolder | Non
         for listing in Walk(root, "all"):
             classes["item"] += [path for path, _ in listing.items]
             classes["signature"] += [f"{path}.sig" for path in listing.signatures]
-            classes["skill" if listing.folder.skill else "other"] += [path for path, _ in listing.others]
+            classes["skill" if listing.folder.skill else "other"] += [path for path, _ in listing.non_items]
         listed = sorted(path for each in classes.values() for path in each)
         assert classes["item"] == [file.rel_path for file in Walk(root).files() if not isinstance(file, Exception)]
         assert len(set(listed)) == len(listed)
