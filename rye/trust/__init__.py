@@ -1,8 +1,8 @@
-r"""Signatures: from (bytes, keys, moment, place) to a verdict; keys, trust and signing.
+r"""Signatures: keys, trust and signing, and the verdict on a file, given its bytes, the keys, a time and a place.
 
-:mod:`rye.trust.evidence` finds what the bytes of a file prove by themselves, :mod:`rye.trust.judge` what that is worth
-under a trust set. Neither touches a disk or asks a clock. :mod:`rye.trust.trust_store` alone reads and writes files:
-trust files. Private keys on disk are the business of :mod:`rye.keyring.private`.
+:mod:`rye.trust.evidence` extracts what the bytes of a file prove by themselves; :mod:`rye.trust.judge` turns that into
+a verdict under a trust set. Neither reads a disk or a clock. :mod:`rye.trust.trust_store` is the only module that reads
+files, namely trust files. Private keys on disk belong to :mod:`rye.keyring.private`.
 Importing this room does not load the cryptography library; the first signature that is checked or made does.
 
     >>> from datetime import UTC, datetime

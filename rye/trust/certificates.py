@@ -1,7 +1,7 @@
-"""Keys of other tools: X.509 root certificates and ECDSA public keys. They verify bundles (:mod:`rye.trust.oms`) only.
+"""Keys of other tools: X.509 root certificates and ECDSA public keys. They only verify bundles (:mod:`rye.trust.oms`).
 
 Certificates are checked by RFC 5280, as far as signatures of files need it: each is issued by the next, is valid at the
-moment, and may do what it does. There is no look-up of revoked certificates: nothing here asks the network.
+time of the check, and may be used for its purpose. Revocation is not checked, because nothing here uses the network.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ForeignKey:
 
     Attributes:
         der: The certificate, or the SubjectPublicKeyInfo of the key.
-        is_certificate: Which of the two it is.
+        is_certificate: Whether it is a certificate.
     """
 
     der: bytes
@@ -42,10 +42,10 @@ class ForeignKey:
 
     @classmethod
     def from_pem(cls, text: str) -> ForeignKey:
-        """Read one certificate of a root, or one ECDSA public key.
+        """Read one root certificate or one ECDSA public key.
 
         Raises:
-            SigningError: ``key-unreadable``: it is neither, or no root that may issue certificates.
+            SigningError: ``key-unreadable``: it is neither, or not a root that may issue certificates.
         """
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
@@ -77,18 +77,21 @@ class ForeignKey:
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """SHA-256 of the certificate, as browsers and openssl show it; of a key, that of its PEM."""
+        """SHA-256 of the certificate, as browsers and openssl show it; for a key, SHA-256 of its PEM."""
         return Fingerprint(hashlib.sha256(self.der if self.is_certificate else self.pem.encode()).hexdigest())
 
     @property
     def names(self) -> tuple[str, str, str]:
-        """What a trust file or bundle may call it: the fingerprint, 16 digits of it, and the digest of its subject."""
+        """The names that a trust file or bundle may use: the fingerprint, its first 16 digits, and a digest.
+
+        The digest is that of a certificate's subject, or that of a key's DER.
+        """
         other = name_digest(load(self.der).subject) if self.is_certificate else hashlib.sha256(self.der).hexdigest()
         return self.fingerprint, self.fingerprint[:16], other
 
     @property
     def owner(self) -> str:
-        """The organisation or common name of a certificate, if it can stand in a trust file; else empty."""
+        """The organisation or common name of a certificate, if a trust file can hold it; else empty."""
         from cryptography.x509.oid import NameOID
 
         subject = load(self.der).subject if self.is_certificate else ()
@@ -98,14 +101,14 @@ class ForeignKey:
 
 
 AnyKey = PublicKey | ForeignKey
-"""What a trust file may hold."""
+"""A key that a trust file may hold."""
 
 
 def read_public(text: str) -> AnyKey:
     """Read a public key or a root certificate in PEM.
 
     Raises:
-        SigningError: As of :meth:`PublicKey.from_pem`; as of :meth:`ForeignKey.from_pem` where it is of another kind.
+        SigningError: As for :meth:`PublicKey.from_pem`; as for :meth:`ForeignKey.from_pem` if it is of another kind.
     """
     try:
         return PublicKey.from_pem(text)
@@ -117,30 +120,34 @@ def read_public(text: str) -> AnyKey:
 
 @lru_cache(256)
 def load(der: bytes) -> Certificate:
-    """Return a certificate; ValueError where it is none."""
+    """Return the parsed certificate.
+
+    Raises:
+        ValueError: It is not a certificate.
+    """
     from cryptography.utils import CryptographyDeprecationWarning
     from cryptography.x509 import load_der_x509_certificate
 
-    with warnings.catch_warnings():  # what others bring prints nothing
+    with warnings.catch_warnings():  # certificates of others must not print warnings
         warnings.simplefilter("ignore", CryptographyDeprecationWarning)
         return load_der_x509_certificate(der)
 
 
 def name_digest(name: Name) -> str:
-    """Return the SHA-256 hex by which a certificate names the one that issued it."""
+    """Return the SHA-256 hex digest by which a certificate refers to its issuer."""
     return hashlib.sha256(name.public_bytes()).hexdigest()
 
 
 def shown(name: Name) -> str:
-    """Return a subject or issuer for people: RFC 4514, in escapes where its letters may deceive.
+    """Return a subject or issuer for display: RFC 4514, with deceptive letters escaped.
 
-    It holds an equals sign, so no certificate can be named like the fingerprint of a key.
+    It contains an equals sign, so a certificate cannot be named like the fingerprint of a key.
     """
     return shown_names([name.rfc4514_string()])
 
 
 def curve_of(public: object) -> int | None:
-    """Return the number of the curve of an ECDSA key, which is that of its hash as well; None for another key."""
+    """Return the index of the curve of an ECDSA key, which is also that of its hash; None for another key."""
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 
     is_known = isinstance(public, EllipticCurvePublicKey) and public.curve.name in _CURVES
@@ -148,21 +155,21 @@ def curve_of(public: object) -> int | None:
 
 
 def chain_fault(chain: Sequence[bytes], root: ForeignKey, now: datetime) -> str:
-    """Return why certificates, that of the signer first, do not lead to a root at a moment; empty if they do."""
+    """Return why a chain, the signer's certificate first, does not lead to a root at a time; empty if it does."""
     try:
         certificates = [load(der) for der in (*chain, root.der)]
         for below, certificate in enumerate(certificates):
             issuer = certificates[min(below + 1, len(certificates) - 1)]
             if why := _fault(certificate, issuer, below) or _time_fault(certificate, now):
                 return f"the certificate of {shown(certificate.subject)} {why}"
-    except Exception as error:  # noqa: BLE001 - the library raises what it likes for a hostile certificate
+    except Exception as error:  # noqa: BLE001 - a hostile certificate may raise anything
         return f"a certificate in it cannot be read ({type(error).__name__})"
     return ""
 
 
 @lru_cache(256)
 def _fault(certificate: Certificate, issuer: Certificate, below: int) -> str:
-    """Return the first of :func:`_faults`; the same few certificates sign many skills."""
+    """Return the first of :func:`_faults`; cached, because the same few certificates sign many skills."""
     return next(_faults(certificate, issuer, below), "")
 
 
@@ -174,12 +181,12 @@ def _time_fault(certificate: Certificate, now: datetime) -> str:
 
 
 def _faults(certificate: Certificate, issuer: Certificate, below: int) -> Iterator[str]:
-    """Yield what is wrong with a certificate: its issuer, its algorithms, and what it may do.
+    """Yield faults of a certificate: in its issuer, its algorithms, and its permitted uses.
 
     Args:
         certificate: The certificate.
-        issuer: The one that has to have issued it; of a root, itself.
-        below: How many certificates of the chain are below it; none for that of the signer.
+        issuer: The certificate that must have issued it; for a root, itself.
+        below: Number of certificates below it in the chain; 0 for the signer's.
     """
     from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
     from cryptography.x509.oid import ExtensionOID
@@ -194,14 +201,14 @@ def _faults(certificate: Certificate, issuer: Certificate, below: int) -> Iterat
         yield f"is signed with {algorithm.name}, which does not count"
     known = {ExtensionOID.BASIC_CONSTRAINTS, ExtensionOID.KEY_USAGE, ExtensionOID.EXTENDED_KEY_USAGE}
     for each in certificate.extensions:
-        # a limit on names is one that is not checked here, whether or not it says that it has to be
+        # name constraints are never checked here, so refuse them even if they are not critical
         if each.oid == ExtensionOID.NAME_CONSTRAINTS or (each.critical and each.oid not in known):
             yield f"has the extension {each.oid.dotted_string}, which rye does not check"
     yield from _use_faults(certificate, below)
 
 
 def _use_faults(certificate: Certificate, below: int) -> Iterator[str]:
-    """Yield what a certificate would have to allow for its place in a chain and does not."""
+    """Yield the permissions that a certificate lacks for its place in a chain."""
     from cryptography.x509 import BasicConstraints, ExtendedKeyUsage, KeyUsage
     from cryptography.x509.oid import ExtendedKeyUsageOID
 

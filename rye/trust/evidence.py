@@ -1,9 +1,9 @@
 """Evidence: what the bytes of one file prove by themselves, before any key is consulted.
 
-The idea: everything about a signature that needs no key is decided once, from the bytes alone, so that it can be kept
-in an index and judged under any trust set. The invariant: ``code`` is empty only if there is just one signature line,
-in its place, well formed, with a canonical signature and a digest that matches the bytes named by ``coverage``: all but
-those of the line itself, unless the digest proves that an older line signs a smaller part.
+Idea: everything about a signature that needs no key is decided once, from the bytes alone, so that it can be kept in an
+index and judged under any trust set. Invariant: ``code`` is empty only if there is exactly one signature line, in its
+place, well formed, with a canonical signature and a digest that matches the bytes named by ``coverage``. These are all
+bytes except the line itself, unless the digest proves that an older line signs a smaller part.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ _BLANK: Final = b" \t\r\n"
 
 
 def whole_digest(data: bytes, envelope: RawEnvelope) -> str:
-    """Return the SHA-256 hex of the file without its envelope line."""
+    """Return the SHA-256 hex digest of the file without its envelope line."""
     return hashlib.sha256(data[: envelope.start] + data[envelope.end :]).hexdigest()
 
 
 def find_coverage(data: bytes, envelope: RawEnvelope, digest: str) -> Coverage | None:
-    """Return which part of an older file has this digest, or None if no part that is ever signed has it.
+    """Return which part of an older file has this digest; None if no part that may be signed has it.
 
     The parts, in the order they are tried:
 
     1. the file without its envelope line;
-    2. what follows the envelope line, without the shebang before it;
-    3. from the first ``<directive`` to the last ``</directive>``. If nothing but spaces and line breaks is outside,
-       the whole file is covered: no reader sees anything there;
-    4. what follows a front matter, from the first ``---`` after the opening one, stripped. Never the whole file: the
-       front matter holds metadata.
+    2. everything after the envelope line, without the shebang before it;
+    3. from the first ``<directive`` to the last ``</directive>``. If only spaces and line breaks are outside, the whole
+       file is covered, because a reader sees nothing there;
+    4. everything after a front matter, from the first ``---`` after the opening one, stripped. This is never the whole
+       file, because the front matter holds metadata.
     """
     if whole_digest(data, envelope) == digest:
         return Coverage.WHOLE
@@ -95,7 +95,7 @@ def line_end_change(data: bytes, envelope: RawEnvelope, digest: str) -> str:
 
 
 ITEM_TYPES: Final = ("directive", "tool", "knowledge")
-"""The words that say what type an item is; any other value of a ``type`` key means something else."""
+"""The item types; any other value of a ``type`` key means something else."""
 
 _OPENINGS: Final = (b"#", b"<", b"/")
 _IN_FRONT_MATTER: Final = re.compile(rb"---[ \t]*\r?\n#[ \t]*rye:")
@@ -104,7 +104,7 @@ _NAMES: Final = {form: form.value for form in EnvelopeFormat}
 _V2: Final = EnvelopeFormat.V2
 _RYEOS: Final = EnvelopeFormat.RYEOS
 _TOP: Final = Placement.TOP
-"""Members are looked up here once: Python 3.11 takes longer to find one in its class than to parse a field."""
+"""Members are looked up once here: in Python 3.11, looking one up in its class is slower than parsing a field."""
 
 
 def inspect(
@@ -116,16 +116,15 @@ def inspect(
     content_digest: str | None = None,
     detached: bytes | Skill | None = None,
 ) -> Evidence:
-    """Return the evidence in the bytes of a file, whoever is trusted. Never raises, whatever the bytes.
+    """Return the evidence in the bytes of a file. Never raises, whatever the bytes.
 
-    Args:
-        data: All bytes of the file.
-        origin: Where they were found.
-        declared: What the file says of itself: any of ``name``, ``category``, ``type`` and ``id``. A v2 line binds
-            type and id by itself, so there it only helps to find where a file was moved from.
-        suffix: Extension of the file, lower case, which says how its comments begin; empty accepts any comment mark.
-        content_digest: What to state as the SHA-256 of ``data``; no verdict depends on it. None computes it.
-        detached: Its signature file, read if it can hold no line; or its skill, whose signature decides if it has one.
+    Args: data: All bytes of the file. origin: Where it was found. declared: What the file states about itself: any of
+        ``name``, ``category``, ``type`` and ``id``. A v2 line binds type
+            and id by itself, so for v2 these only help to find where a file was moved from.
+        suffix: Extension of the file, lower case, which decides the comment mark; empty accepts any comment mark.
+        content_digest: The SHA-256 of ``data`` to record; no verdict depends on it. None computes it.
+        detached: Its signature file, used if the file cannot hold a line; or its skill, whose signature decides if it
+            has one.
     """
     content = hashlib.sha256(data).hexdigest() if content_digest is None else content_digest
     if isinstance(detached, Skill):
@@ -160,7 +159,7 @@ def inspect(
     if coverage is None:
         change = line_end_change(data, envelope, line.digest)
         return _fault(content, line, "line-ends" if change else "digest", change)
-    # by position, as for every file: to name them takes as long again
+    # by position, because this runs for every file and keywords take twice as long
     form, signed_at, digest, _, key, bound, audience = line
     wrong = f"the line is for {bound}, the file ends with {suffix}" if bound and suffix not in {"", bound} else ""
     found = (_NAMES[form], coverage, wrong, (), digest, signature, key, signed_at, bound, audience, placement)
@@ -170,7 +169,7 @@ def inspect(
 
 
 def _unsigned(data: bytes, content: str, suffix: str) -> Evidence:
-    """Return the evidence of a file without a signature; it has a digest, by which the list of its space names it."""
+    """Return the evidence of a file without a signature, with the digest by which the list of its space may sign it."""
     digest, number = "" if content else hashlib.sha256(data).hexdigest(), line_elsewhere(data)
     code, detail = ("envelope-elsewhere", str(number)) if number else ("no-envelope", "")
     return Evidence(content, code, detail, digest=digest, suffix=suffix)
@@ -179,7 +178,7 @@ def _unsigned(data: bytes, content: str, suffix: str) -> Evidence:
 def _in_skill(
     data: bytes, skill: Skill, *, origin: Origin, declared: Mapping[str, str], suffix: str, content: str
 ) -> Evidence:
-    """Return the evidence of a file in a skill: that of the whole, or else of its own line, which covers it alone."""
+    """Return the evidence of a file in a skill: that of the whole skill, else of the file's own line."""
     if skill.folder.data is not None:
         return with_declared(_of_skill(data, content, skill), declared, origin)
     alone = inspect(data, origin=origin, declared=declared, suffix=suffix, content_digest=content)
@@ -190,17 +189,17 @@ def _in_skill(
 _REWRITTEN: Final = f"changed: {SKILL_FILE}"
 _OF_GH: Final = re.compile(rb"^[ \t]+github-(?:repo|tree-sha):", re.MULTILINE)
 _HEAD: Final = 1 << 14
-"""Bytes at the beginning of a file in which the keys that ``gh skill`` writes are looked for."""
+"""Number of bytes at the start of a file that are searched for the keys written by ``gh skill``."""
 
 
 def _of_skill(data: bytes, content: str, skill: Skill) -> Evidence:
-    """Return the evidence of a whole skill for one of its files: sound if every file is as it was signed."""
+    """Return the evidence of a whole skill for one of its files: valid if every file is as it was signed."""
     of_folder, signed = _of_bundle(skill.folder) if skill.folder.name == BUNDLE_FILE else _of_folder(skill.folder)
     proof = of_folder._replace(content_digest=content)
     if proof.code:
         is_rewritten = skill.path == SKILL_FILE and proof.detail == _REWRITTEN and _OF_GH.search(data, 0, _HEAD)
         return proof._replace(code="skill-rewritten", detail=SKILL_FILE) if is_rewritten else proof
-    # of the file at hand, the very bytes that are judged
+    # for this file, use the very bytes that are judged
     known, here = signed.get(skill.path), hashlib.sha256(data).hexdigest()
     if known == here:
         return proof
@@ -210,13 +209,13 @@ def _of_skill(data: bytes, content: str, skill: Skill) -> Evidence:
 
 @lru_cache(8)
 def _of_folder(folder: SkillFolder) -> tuple[Evidence, Mapping[str, str]]:
-    """Return the evidence of the folder of a skill, the same for each of its files, and the digests of these."""
+    """Return the evidence of a skill's folder, which all its files share, and the digests of the files."""
     return _of_list(folder), folder.digests
 
 
 @lru_cache(8)
 def _of_bundle(folder: SkillFolder) -> tuple[Evidence, Mapping[str, str]]:
-    """Return the same of a skill that a bundle of Model Signing signs: the digests are those in the bundle."""
+    """Return the same for a skill signed by a Model Signing bundle, with the digests from the bundle."""
     try:
         bundle = read_bundle(folder.data or b"")
     except SigningError as error:
@@ -239,7 +238,7 @@ def _of_bundle(folder: SkillFolder) -> tuple[Evidence, Mapping[str, str]]:
 
 
 def _other_folder(signed: str, folder: str) -> str:
-    """Return that the folder of a skill was signed under another name; empty where it was not, or under none."""
+    """Return that a skill was signed under another folder name; empty if not, or if no name was signed."""
     here = folder.rpartition("/")[2]
     is_same = not signed or composed(signed) == composed(here)
     return "" if is_same else f"signed as the folder {shown_names([signed])}, found as {shown_names([here])}"
@@ -267,9 +266,9 @@ def _of_list(folder: SkillFolder) -> Evidence:
 
 
 def with_declared(evidence: Evidence, declared: Mapping[str, str], origin: Origin) -> Evidence:
-    """Add to evidence the statements of the file about itself, where it was found without them.
+    """Add what the file states about itself to evidence that was found without it.
 
-    Arguments as for :func:`inspect`. Where the bytes are at fault, nothing is added.
+    Arguments as for :func:`inspect`. If the bytes have a fault, nothing is added.
     """
     if evidence.code:
         return evidence
@@ -277,7 +276,7 @@ def with_declared(evidence: Evidence, declared: Mapping[str, str], origin: Origi
         return evidence._replace(claims=_claims(declared, origin))
     if evidence.misplaced or (evidence.format == OMS and origin.item_type != "directive"):
         return evidence  # a bundle says where in the skill the file lies
-    if evidence.format == _RYEOS and origin.item_type == "knowledge":  # there its folder alone is its category
+    if evidence.format == _RYEOS and origin.item_type == "knowledge":  # the category of knowledge is its folder
         declared = {key: said for key, said in declared.items() if key != "category"}
     return evidence._replace(misplaced="; ".join(disagreements(declared, origin)))
 
@@ -296,8 +295,8 @@ def _fault(content: str, line: ParsedLine, code: str, detail: str = "") -> Evide
 
 
 def _another_follows(data: bytes, envelope: RawEnvelope, suffix: str) -> bool:
-    """Return whether another line follows; below one of RyeOS, one that is no comment in such a file is content."""
-    # only a comment mark, a shebang or front matter can begin another, so most files need no copy
+    """Return whether a second line follows. Below a RyeOS line, a line in another language's comment is content."""
+    # only a comment mark, a shebang or front matter can begin a second line, so most files need no copy
     if not (data.startswith(_OPENINGS, envelope.end) or _IN_FRONT_MATTER.match(data, envelope.end)):
         return False
     other = find_envelope(data[: envelope.start] + data[envelope.end :], suffix)
@@ -320,11 +319,11 @@ def _what_is_wrong(envelope: RawEnvelope) -> str:
 
 
 def disagreements(declared: Mapping[str, str], origin: Origin) -> tuple[str, ...]:
-    """Return a sentence for each thing that a file states about itself and its path contradicts.
+    """Return a sentence for each statement of a file about itself that its path contradicts.
 
-    ``name`` must be the last part of the id, ``category`` all before it, ``id`` the id (or its last part), ``type`` the
-    item type. What is not stated contradicts nothing. Compared in Unicode normal form C and otherwise exactly, so a
-    letter that merely looks the same is another letter.
+    ``name`` must be the last part of the id, ``category`` everything before it, ``id`` the id (or its last part),
+    ``type`` the item type. Missing statements contradict nothing. Values are compared exactly, in Unicode normal form
+    C, so look-alike letters differ.
     """
     if not declared:
         return ()
@@ -346,7 +345,7 @@ def _shown(text: str) -> str:
 
 
 def _claims(declared: Mapping[str, str], origin: Origin) -> tuple[str, ...]:
-    """Return the ids, other than its own, that a file could have been signed under if what it states is true."""
+    """Return the other ids that a file could have been signed under if its statements are true."""
     if not declared:
         return ()
     here = composed(origin.item_id)

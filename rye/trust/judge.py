@@ -1,8 +1,8 @@
-"""From evidence and trust to a verdict. No disk, no clock: the same input always gives the same judgement.
+"""From evidence and trust to a verdict. No disk and no clock: the same input always gives the same judgement.
 
-The questions are asked in a fixed order, and the first answer against the file decides: the bytes, the signature, the
-key (:meth:`TrustSet.may_sign`), then audience, place and coverage. ``trusted`` stands at the end, after every question,
-so nothing that a key says makes up for a fault in the bytes.
+The checks run in a fixed order, and the first that fails decides: the bytes, the signature, the key
+(:meth:`TrustSet.may_sign`), then audience, place and coverage. ``trusted`` is returned only at the end, so nothing that
+a key says can make up for a fault in the bytes.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ def judge(
 ) -> Signature:
     """Return the judgement on one file.
 
-    All that concerns the key is asked before all that concerns the file. The one exception is a bundle that is not
-    trusted yet: its items in a wrong place, or signed in part, would be so after trusting it as well, and say that.
+    All checks of the key come before all checks of the file. The one exception is a bundle that is not trusted yet: its
+    items in a wrong place, or signed in part, are reported as such, because trusting the bundle would not change that.
 
     Args:
-        evidence: What :func:`rye.trust.evidence.inspect` found in its bytes, for this origin.
+        evidence: The result of :func:`rye.trust.evidence.inspect` for its bytes and this origin.
         origin: Where the file is.
         trust: The keys of this run.
-        now: The moment of judging, which decides what has expired.
-        verify: Returns whether the signature by a key over a message holds, given these as (key, signature, message).
+        now: The time of judging, which decides what has expired.
+        verify: Returns whether a signature is valid, given (key, signature, message).
     """
     if evidence.code:
         evidence = by_list(evidence, origin, trust)
@@ -60,14 +60,14 @@ def judge(
     publics = [entry.public for entry in trust.named(evidence.fingerprint)]
     bundle = _bundle_signer(evidence, publics, now)
     if evidence.code:
-        # what differs from the bundle of an unknown signer is nobody's work that was changed
+        # without a known signer, a difference from the bundle proves nothing
         code, detail = (bundle.code, bundle.detail) if bundle.code else (evidence.code, evidence.detail)
         return _found(code, evidence, origin, detail=detail)
-    # 2. The keys that the line may mean: 16 hex digits may name more than one.
+    # 2. The keys that the line may mean: 16 hex digits can match more than one.
     if not publics:
         standing = trust.may_sign(evidence.fingerprint, origin, now)
         return _found(bundle.code or standing.code, evidence, origin, detail=bundle.detail or standing.detail)
-    # 3. The signature. It is made for one place: that of the skill's directive, of the list, or of the file itself.
+    # 3. The signature. It is made for one place: the skill's directive, the list, or the file itself.
     place, (key, signed_as) = _signed_place(evidence, origin, trust), (bundle.key, "")
     if evidence.format != OMS:
         keys = {public: public.fingerprint for public in publics if isinstance(public, PublicKey)}
@@ -95,12 +95,12 @@ def judge(
     # 7. Coverage.
     if evidence.coverage is not Coverage.WHOLE:
         return found(_PARTIAL_CODES[evidence.coverage], detail=evidence.detail)
-    # 8. A bundle that is not trusted yet; else nothing speaks against the file.
+    # 8. A bundle that is not trusted yet; else every check passed.
     return found(standing.code or _GOOD.get(evidence.format, "ok-unbound"), detail=standing.detail)
 
 
 def _bundle_signer(evidence: Evidence, publics: Iterable[AnyKey], now: datetime) -> BundleSigner:
-    """Return who signed a bundle of Model Signing, under the keys that it may mean; nobody for other signatures."""
+    """Return the signer of a Model Signing bundle, given the keys it may mean; an empty signer for other signatures."""
     if not evidence.proof:
         return BundleSigner()
     return signer_of(evidence, publics, now)
@@ -109,7 +109,7 @@ def _bundle_signer(evidence: Evidence, publics: Iterable[AnyKey], now: datetime)
 def by_list(evidence: Evidence, origin: Origin, trust: TrustSet) -> Evidence:
     """Return the evidence that the list of its space gives a file without a signature; else its own.
 
-    A list that cannot be read speaks against every file that has no signature.
+    A list that cannot be read makes every file without a signature untrusted.
     """
     state = trust.list_of(origin) if evidence.may_be_listed else None
     if state is None:
@@ -122,7 +122,7 @@ def by_list(evidence: Evidence, origin: Origin, trust: TrustSet) -> Evidence:
         return evidence
     if listed != (evidence.digest or evidence.content_digest):
         code, detail = "list-changed", ""
-    elif code == "list-signer":  # the verdict says what is wrong with the key
+    elif code == "list-signer":  # the verdict will say what is wrong with the key
         code = ""
     if state.older and not code:
         code, detail = "list-rollback", state.older
@@ -140,15 +140,15 @@ def by_list(evidence: Evidence, origin: Origin, trust: TrustSet) -> Evidence:
 def judge_list(
     listed: SpaceList, *, origin: Origin, trust: TrustSet, now: datetime, seen: Seen | None = None, place: str = ""
 ) -> ListState:
-    """Return what a list proves: it counts if one of the keys that signed it may sign a list at its place.
+    """Return what a list proves: it is valid if one of the keys that signed it may sign a list at its place.
 
     Args:
         listed: The list.
-        origin: Space and bundle of its folder; the rest is not looked at.
+        origin: Space and bundle of its folder; the other fields are ignored.
         trust: The keys of this run.
-        now: The moment by which keys and the list expire.
-        seen: The last good list that was seen here.
-        place: The path of a project's ``.ai`` from the top of its repository; empty where any name will do.
+        now: The time at which keys and the list may have expired.
+        seen: The last valid list that was seen here.
+        place: The path of a project's ``.ai`` from the top of its repository; empty to accept any name.
     """
     signed = origin._replace(item_type="list", item_id=listed.name)
     demanded, older = trust.demanded(origin), seen.older(listed) if seen else ""
@@ -186,13 +186,13 @@ def _holds_list(listed: SpaceList, line: ParsedLine, key: AnyKey) -> bool:
 
 
 def _is_called(name: str, place: str) -> bool:
-    """Return whether a list is called after a place: ``REPOSITORY/PLACE``; earlier ones, at the top, ``REPOSITORY``."""
+    """Return whether a list's name fits a place: ``REPOSITORY/PLACE``; older ones, at the top, ``REPOSITORY``."""
     repository, slash, path = name.partition("/")
     return bool(repository) and (path == place if slash else "/" not in place)
 
 
 def _signed_place(evidence: Evidence, origin: Origin, trust: TrustSet) -> Origin:
-    """Return the place for which the signature of a file was made."""
+    """Return the place that the signature of a file must have been made for."""
     if evidence.skill:
         return origin.of_skill(evidence.skill)
     state = trust.list_of(origin) if evidence.format == BY_LIST else None
@@ -210,7 +210,7 @@ def _found(
     detail: str = "",
     subject: str = "",
 ) -> Signature:
-    """Return the judgement of a reason code."""
+    """Return the judgement for a reason code."""
     reason, key, ref = REASONS[code], evidence.fingerprint, f"{origin.item_type}:{origin.item_id}"
     signed_by = entry.signer if entry else key[:16]
     if subject and code not in ABOUT_KEY:
@@ -218,8 +218,8 @@ def _found(
     words = reason.words.format(signer=signed_by, key=key[:16], ref=ref, detail=detail)
     if code in ABOUT_KEY:
         words = f"the signature holds, but {words}"
-    claimed = "" if len(evidence.proof) > 1 else key  # certificates name nobody until a root vouches for them
-    named = "" if code in ABOUT_KEY else subject  # the key that does not count is that of the root
+    claimed = "" if len(evidence.proof) > 1 else key  # certificates prove no name without a trusted root
+    named = "" if code in ABOUT_KEY else subject  # the root's key is the one that was rejected
     signer, owner = (named or str(entry.fingerprint), entry.owner) if entry else (claimed, "")
     line = (evidence.signed_at, evidence.format, evidence.audience)
     return Signature(reason.verdict, code, words, signer, owner, *line)
@@ -228,11 +228,11 @@ def _found(
 def _signed_by(
     keys: Mapping[PublicKey, Fingerprint], evidence: Evidence, place: Origin, verify: Verify
 ) -> tuple[str, str]:
-    """Return the key under which the signature holds, and the ``type:id`` it was made for if that is not the place.
+    """Return the key whose signature is valid, and the ``type:id`` it was made for if that is not the place.
 
-    A v2 line does not spell out the type and id it was signed for. If the signature holds for another type, or for an
-    id that the file claims for itself, the file was moved. Otherwise a move cannot be told from an altered line, and
-    the worse is assumed.
+    A v2 line does not spell out the type and id it was signed for. If the signature is valid for another type, or for
+    an id that the file claims, the file was moved. Otherwise a move cannot be told from an altered line, and the worse
+    is assumed.
     """
     if evidence.format == BY_LIST:  # its signatures were checked when it was read
         return next(iter(keys.values()), ""), ""
@@ -249,7 +249,7 @@ def _signed_by(
 
 
 def _other_paths(place: Origin, evidence: Evidence) -> Iterator[str]:
-    """Yield the paths that a file of a project's skill may come from: another name, or another client."""
+    """Yield other paths that a project's skill file may come from: another name, or another client's folder."""
     if place.skills:
         top, path = place.skills.removesuffix(place.folder), place.signed_id.removeprefix(place.skills)
         yield from (f"{place.skills}/{name}" for name in evidence.claims)
@@ -259,7 +259,7 @@ def _other_paths(place: Origin, evidence: Evidence) -> Iterator[str]:
 def _holds(
     keys: Mapping[PublicKey, Fingerprint], evidence: Evidence, item_type: str, item_id: str, *, verify: Verify
 ) -> str:
-    """Return the key under which the signature holds for an item; empty if it does under none."""
+    """Return the key whose signature is valid for an item; empty if there is none."""
     message = signed_message(
         evidence.format,
         evidence.digest,
@@ -276,5 +276,4 @@ def _holds(
 
 @lru_cache(64)
 def _verified(verify: Verify, key: PublicKey, signature: bytes, message: bytes) -> bool:
-    """Check the signature of a skill, which is the same for each of its items."""
     return verify(key, signature, message)

@@ -1,6 +1,6 @@
-"""Ed25519 keys as values: fingerprints, PEM, strict verification, and a private key that never shows itself.
+"""Ed25519 keys as values: fingerprints, PEM, strict verification, and a private key that is never shown.
 
-:func:`hide_keys` finds private keys in a text that others may read, so that no message repeats them.
+:func:`hide_keys` removes private keys from text that others may read, so that no message repeats them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 _DER_HEAD: Final = bytes.fromhex("302a300506032b6570032100")
-"""SubjectPublicKeyInfo of Ed25519 before the 32 bytes of the key (RFC 8410)."""
+"""The bytes of a SubjectPublicKeyInfo before the 32 bytes of an Ed25519 key (RFC 8410)."""
 
 _PEM_WANTED: Final = "give a PEM file or its text"
 _BEGIN: Final = "-----BEGIN PUBLIC KEY-----"
@@ -37,18 +37,18 @@ _SMALL_ORDER_Y: Final = frozenset(
         0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826,
     }
 )
-"""y of the eight points whose order divides 8: a signature under such a key holds for many messages at once."""
+"""y of the eight points whose order divides 8; a signature under such a key is valid for many messages at once."""
 
 
 SSH_NAMESPACE: Final = "rye"
-"""The namespace of SSH signatures that count here; one that was made for git or a file counts for nothing."""
+"""The namespace of SSH signatures accepted here; signatures made for git or a file are not."""
 
 _BOUND: Final = b"rye:signed:v2"
-"""How a message of format v2 begins, which says what was signed; older ones are bare digests, and not signed by SSH."""
+"""Start of a v2 message, which states what was signed. Older messages are bare digests, and SSH may not sign those."""
 
 
 def ssh_message(message: bytes) -> bytes:
-    """Return what SSH signs for a message: its SHA-512, under a namespace (OpenSSH, PROTOCOL.sshsig)."""
+    """Return the bytes that SSH signs for a message: its SHA-512, under a namespace (OpenSSH, PROTOCOL.sshsig)."""
     digest = hashlib.sha512(message).digest()
     parts = (SSH_NAMESPACE.encode(), b"", b"sha512", digest)
     return b"SSHSIG" + b"".join(len(part).to_bytes(4) + part for part in parts)
@@ -56,10 +56,10 @@ def ssh_message(message: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """An Ed25519 public key of 32 bytes; only keys that can bind a message exist.
+    """An Ed25519 public key of 32 bytes that is safe to use: weak keys are refused.
 
     Raises:
-        SigningError: ``weak-key`` when the bytes are not 32, not canonical, or of small order.
+        SigningError: ``weak-key``: the bytes are not 32, not canonical, or of small order.
     """
 
     raw: bytes
@@ -76,7 +76,7 @@ class PublicKey:
         """Read ``-----BEGIN PUBLIC KEY-----``; line ends and surrounding space do not matter.
 
         Raises:
-            SigningError: ``key-unreadable`` when it is not the PEM of an Ed25519 public key; ``weak-key``.
+            SigningError: ``key-unreadable``: not the PEM of an Ed25519 public key; ``weak-key``.
         """
         match = _PEM.fullmatch(text.strip())
         try:
@@ -90,7 +90,7 @@ class PublicKey:
         """Read the standard base64 of the 32 raw bytes.
 
         Raises:
-            SigningError: ``key-unreadable`` when it is not that; ``weak-key``.
+            SigningError: ``key-unreadable`` or ``weak-key``.
         """
         try:
             raw = base64.b64decode(text, validate=True)
@@ -108,31 +108,31 @@ class PublicKey:
 
     @property
     def pem(self) -> str:
-        """The key as PEM, in the one spelling that the fingerprint is made of."""
+        """The key as PEM, in the one spelling that the fingerprint is computed from."""
         body = base64.b64encode(_DER_HEAD + self.raw).decode("ascii")
         return f"{_BEGIN}\n{body}\n{_END}\n"
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """SHA-256 of the PEM, 64 hex digits; the first 16 are what v1 lines name."""
+        """SHA-256 of the PEM, 64 hex digits; v1 lines contain the first 16."""
         return Fingerprint(hashlib.sha256(self.pem.encode("ascii")).hexdigest())
 
     @property
     def raw_fingerprint(self) -> str:
-        """SHA-256 of the 32 raw bytes, 64 hex digits, as newer RyeOS lines name it."""
+        """SHA-256 of the 32 raw bytes, 64 hex digits, as used by newer RyeOS lines."""
         return hashlib.sha256(self.raw).hexdigest()
 
     @property
     def names(self) -> tuple[str, str, str]:
-        """What a signature line or a trust file may call the key: 64 or 16 digits of the PEM, 64 of the raw key."""
+        """The names that a signature line or a trust file may use: 64 or 16 digits of the PEM, 64 of the raw key."""
         return self.fingerprint, self.fingerprint[:16], self.raw_fingerprint
 
     def verify(self, signature: bytes, message: bytes) -> bool:
-        """Return whether the signature holds; 64 bytes with a canonical S (RFC 8032, 5.1.7) or it does not.
+        """Return whether a signature is valid; it must have 64 bytes and a canonical S (RFC 8032, 5.1.7).
 
-        A message that says what it is for may have been signed by SSH instead.
+        A message that states what it is for may have been signed by SSH instead.
         """
-        # S is little-endian and the order above 2**252, so a small last byte is an answer
+        # S is little-endian and the order is above 2**252, so a small last byte suffices
         if len(signature) != 64 or (signature[63] >= 0x10 and int.from_bytes(signature[32:], "little") >= _ORDER):
             return False
         if self._holds(signature, message):
@@ -142,14 +142,14 @@ class PublicKey:
     def _holds(self, signature: bytes, message: bytes) -> bool:
         try:
             _loaded(self.raw).verify(signature, message)
-        except _invalid_signature():  # asked for only where something was raised
+        except _invalid_signature():  # evaluated only if something was raised
             return False
         return True
 
 
 @lru_cache(maxsize=4096)
 def remembering_verify(key: PublicKey, signature: bytes, message: bytes) -> bool:
-    """Return what :meth:`PublicKey.verify` does, which depends on nothing else; the latest answers are kept."""
+    """Return the result of :meth:`PublicKey.verify`, from a cache of the latest results."""
     return key.verify(signature, message)
 
 
@@ -167,10 +167,10 @@ def _loaded(raw: bytes) -> Ed25519PublicKey:
 
 
 class Signs(Protocol):
-    """What holds a private key: returns the 64 bytes of a signature over a message."""
+    """Something that holds a private key and can sign."""
 
     def sign(self, data: bytes, /) -> bytes:
-        """Return the signature."""
+        """Return the 64 bytes of the signature over a message."""
 
 
 class SigningKey:
@@ -190,7 +190,7 @@ class SigningKey:
 
     @classmethod
     def generate(cls) -> SigningKey:
-        """Return a new key from the system's randomness."""
+        """Generate a new key from the system's randomness."""
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         return cls._of(Ed25519PrivateKey.generate())
@@ -200,7 +200,7 @@ class SigningKey:
         """Return the key of a 32-byte seed (RFC 8032 calls it the private key).
 
         Raises:
-            SigningError: ``key-unreadable`` when it is not 32 bytes.
+            SigningError: ``key-unreadable``: it is not 32 bytes.
         """
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -212,9 +212,9 @@ class SigningKey:
     def from_pem(cls, data: bytes, *, passphrase: bytes | None = None) -> SigningKey:
         """Read a private key as PEM (PKCS#8), encrypted or not.
 
-        Raises:
-            SigningError: ``passphrase-needed``, ``passphrase-wrong``, ``key-unreadable`` or ``key-type``. No message
-                and no chained exception holds any of the key.
+        Raises: SigningError: ``passphrase-needed``, ``passphrase-wrong``, ``key-unreadable`` or ``key-type``. No
+            message and no
+                chained exception contains any part of the key.
         """
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -243,10 +243,10 @@ class SigningKey:
         return cls._of(private)
 
     def to_pem(self, *, passphrase: bytes | None = None) -> bytes:
-        """Return the private key as PEM (PKCS#8), encrypted when a passphrase is given.
+        """Return the private key as PEM (PKCS#8), encrypted if a passphrase is given.
 
         Raises:
-            SigningError: ``key-secret`` for one that only SSH has.
+            SigningError: ``key-secret`` for a key that only SSH has.
         """
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.serialization import (
@@ -293,11 +293,11 @@ _LETTER: Final = re.compile(r"(?:\s|\\[nrt])*+(\S|\Z)")
 
 
 def hide_keys(text: str) -> str:
-    """Return text without the private keys in it, as when one was written on the command line by mistake.
+    """Return text with private keys removed, for example if one was typed on the command line by mistake.
 
-    They are known by how PEM, PKCS #8 and OpenSSH write them, with or without the lines around the base64, and with
-    white space anywhere in it. Words that follow are hidden too, since nothing marks the end of the key. The 32 bytes
-    of a bare seed cannot be recognized.
+    They are recognized by their encodings as PEM, PKCS #8 and OpenSSH, with or without the lines around the base64, and
+    with white space anywhere in it. Words that follow are hidden too, because nothing marks the end of the key. The 32
+    bytes of a bare seed cannot be recognized.
     """
     text = _PEM_KEY_TEXT.sub(_HIDDEN, text)
     places = [letter.start(1) for letter in _LETTER.finditer(text) if letter[1]]
@@ -317,11 +317,11 @@ _FOREIGN: Final = (
     (rb"(?:ssh-(?:ed25519|rsa|dss)|ecdsa-sha2-\S+|sk-\S+@openssh\.com) AAAA", "an SSH public key"),
     (rb"(?!#)\S+ (?:\S+ )?(?:ssh-(?:ed25519|rsa|dss)|ecdsa-sha2-\S+|sk-\S+) AAAA", "a file of allowed signers of SSH"),
 )
-"""How a file begins → what it is, where it is a key that rye has no use for."""
+"""Start of a file → its kind, for keys that rye cannot use."""
 
 
 def kind_of_foreign_key(data: bytes) -> str:
-    """Return what a file is that holds a key of another program; empty if it is not known as one.
+    """Return the kind of a file that holds a key of another program; empty if unknown.
 
     >>> kind_of_foreign_key(b"ssh-ed25519 AAAAC3 ann")
     'an SSH public key'
@@ -331,7 +331,7 @@ def kind_of_foreign_key(data: bytes) -> str:
 
 
 def refuse_key_text(text: str) -> None:
-    """Refuse the text of a key where a name or a path belongs, without repeating it.
+    """Refuse the text of a key given as a name or a path, without repeating it.
 
     Raises:
         ArgumentError: ``key-text``.

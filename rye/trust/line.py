@@ -1,4 +1,4 @@
-"""The signature line: how it is parsed, which bytes it signs, and how it is put into a file."""
+"""The signature line: how it is parsed, which bytes it signs, and how it is added to a file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ COMMENT_MARKS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 """File extension → the text before and after the envelope on its line. Other files have a detached signature."""
 
 DETACHED_SUFFIX: Final = ".sig"
-"""The detached signature of a file has the name of the file, and this."""
+"""Suffix of a detached signature, appended to the name of the file."""
 
 _MARKS: Final = {suffix: before.rstrip() for suffix, (before, _) in COMMENT_MARKS.items()}
 
@@ -48,7 +48,7 @@ _OWNER: Final = r"(?:\|(?=[\w@.-]{3,64}(?![\w@.-]))[\w.-]+@[\w.-]+)?"
 
 
 def _commented(envelope: str) -> re.Pattern[str]:
-    """Return the pattern of a whole line that is a comment of one envelope; ``<!--`` has to be closed."""
+    """Return the pattern of a line that is a comment with one envelope; ``<!--`` must be closed."""
     return re.compile(rf"(?:(?P<open><!--)|#|//) {envelope}(?(open) -->)", re.ASCII)
 
 
@@ -62,15 +62,15 @@ _V2: Final = EnvelopeFormat.V2
 _TOP, _INSIDE, _BESIDE, *_ = Placement
 _SIGNS: Final = frozenset("-_")
 _LAST: Final = "AQgw"
-"""What the 86th character of 64 bytes in base64 may be: the others have unused bits that are not zero."""
+"""The possible 86th characters of 64 bytes in base64; the others have unused bits that are not zero."""
 
 _ELSEWHERE: Final = re.compile(rb"^[ \t]*((?:<!--|#|//)[ \t]*rye(?:os)?:signed:[^\n]{100,400}?)\r?$", re.MULTILINE)
 
 
 class ParsedLine(NamedTuple):
-    """What a well-formed signature line states; ``signature`` is still text. A ``|provider@user`` suffix is dropped.
+    """The fields of a well-formed signature line; ``signature`` is still text. A ``|provider@user`` suffix is dropped.
 
-    A named tuple, as ``ItemFile`` and for the same reason: one is made for each of ten thousand files.
+    A named tuple, because one is created for each of ten thousand files.
     """
 
     format: EnvelopeFormat
@@ -83,7 +83,7 @@ class ParsedLine(NamedTuple):
 
 
 def check_audience(name: str) -> str:
-    """Return the name of an audience.
+    """Return the name of an audience if it is valid.
 
     Raises:
         ArgumentError: ``bad-audience``.
@@ -96,7 +96,7 @@ def check_audience(name: str) -> str:
 
 
 def parse_line(line: str) -> ParsedLine | None:
-    """Parse a signature line; None when it is malformed.
+    """Parse a signature line; None if it is malformed.
 
     The whole line must be a comment mark, one space, one envelope, and for ``<!--`` one space and the closing ``-->``.
     """
@@ -115,9 +115,9 @@ def parse_line(line: str) -> ParsedLine | None:
 
 
 def read_detached(data: bytes) -> RawEnvelope:
-    """Return the line of a detached signature as if it stood in the file, of which it covers every byte.
+    """Return the line of a detached signature as an envelope that covers every byte of the file.
 
-    It is one line of format v2 without a comment mark, ended by LF; for anything else the line returned is malformed.
+    The signature is one v2 line without a comment mark, ended by LF; anything else gives a malformed line.
     """
     text = data.decode("utf-8", "replace")
     is_newer = text.startswith(f"{CONTEXT}:") and text.endswith("\n")
@@ -125,17 +125,17 @@ def read_detached(data: bytes) -> RawEnvelope:
 
 
 def placement_of(envelope: RawEnvelope) -> Placement:
-    """Return where a signature stands."""
+    """Return where a signature is placed."""
     if envelope.number:
         return _INSIDE if envelope.inside else _TOP
     return _BESIDE
 
 
 def foreign_mark(line: str, suffix: str) -> str:
-    """Return why the comment mark of a well-formed line does not fit a file of this extension.
+    """Return why the comment mark of a well-formed line does not fit a file of this extension; empty if it does.
 
-    No signature binds the mark, which is part of the line, and with that of another language the file means another
-    thing, or nothing. Empty where it is right.
+    The mark is part of the line, so no signature binds it. The mark of another language would change the meaning of the
+    file, or break it.
     """
     mark = _MARKS.get(suffix)
     if mark is not None and line.startswith(mark):
@@ -145,11 +145,11 @@ def foreign_mark(line: str, suffix: str) -> str:
 
 
 def misplacement(data: bytes, envelope: RawEnvelope, form: EnvelopeFormat) -> str:
-    """Return why a line is not where :func:`sign_bytes` puts it, or does not end as there; empty where it does.
+    """Return why a line is not where :func:`sign_bytes` puts it, or ends differently; empty if it is right.
 
-    No digest covers the place of the line or its line break, so there is one of each: below a shebang, behind a byte
-    order mark, and with the line break of the file's first line. Older lines may also end with LF or the file. That a
-    line stands above front matter or in it is named by the signed message.
+    No digest covers the place of the line or its line break, so only one of each is accepted: below a shebang, after a
+    byte order mark, and with the line break of the file's first line. Older lines may also end with LF or the end of
+    the file. The signed message states whether the line is above front matter or in it.
     """
     start, end = envelope.start, envelope.end
     if envelope.number == 0:
@@ -168,7 +168,7 @@ def misplacement(data: bytes, envelope: RawEnvelope, form: EnvelopeFormat) -> st
 
 
 def decode_signature(text: str, form: EnvelopeFormat) -> bytes | None:
-    """Return the 64 bytes of a signature, or None when the text is not their canonical base64.
+    """Return the 64 bytes of a signature; None if the text is not their canonical base64.
 
     v2 is base64url without padding. The older formats may use either alphabet, but not both at once, and either all
     padding or none. Unused bits must be zero, so that one signature has one spelling.
@@ -189,7 +189,7 @@ def encode_signature(raw: bytes) -> str:
 
 
 def line_elsewhere(data: bytes) -> int:
-    """Return the 1-based number of the first line that has the form of a signature line wherever it is, else 0."""
+    """Return the 1-based number of the first line that looks like a signature line anywhere in the file, else 0."""
     if b"rye" not in data:
         return 0
     for match in _ELSEWHERE.finditer(data):
@@ -199,7 +199,7 @@ def line_elsewhere(data: bytes) -> int:
 
 
 CONTEXT: Final = "rye:signed:v2"
-"""Label that opens every v2 message, alone or with ``:`` and a placement. No v1 message, 64 hex digits, begins so."""
+"""Label that starts every v2 message, alone or with ``:`` and a placement. A v1 message is 64 hex digits."""
 
 
 def signed_message(
@@ -213,21 +213,21 @@ def signed_message(
     audience: str = "",
     placement: Placement = Placement.TOP,
 ) -> bytes:
-    r"""Return the exact bytes an Ed25519 signature is over.
+    """Return the exact bytes that an Ed25519 signature covers.
 
-    v1 and ryeos sign the digest alone, as 64 ASCII hex digits. v2 signs a pre-authentication encoding, after
-    that of DSSE (https://github.com/secure-systems-lab/dsse, protocol.md)::
+    v1 and ryeos sign the digest alone, as 64 ASCII hex digits. v2 signs a pre-authentication encoding, modelled on that
+    of DSSE (https://github.com/secure-systems-lab/dsse, protocol.md)::
 
         message = label part(type) part(id) part(time) part(digest) [part(suffix)] [part(audience)]
         label   = "rye:signed:v2" / "rye:signed:v2:front-matter" / "rye:signed:v2:detached"
                 / "rye:signed:v2:skill" / "rye:signed:v2:list"
         part(s) = SP LEN(s) SP s
 
-    where ``s`` is UTF-8, ``LEN(s)`` its length in bytes as a decimal number without leading zeros, SP one space
-    (0x20), ``id`` in Unicode normal form C, ``time``, ``suffix`` and ``audience`` as in the line and ``digest`` 64 hex
-    digits. What the line does not name has no part. The label says where the line stands. As no label holds a space,
-    each part carries its length, and a suffix begins with a dot and an audience does not, two different lists of parts
-    never give the same message.
+    where ``s`` is UTF-8, ``LEN(s)`` its length in bytes as a decimal number without leading zeros, SP one space (0x20),
+    ``id`` in Unicode normal form C, ``time``, ``suffix`` and ``audience`` as in the line and ``digest`` 64 hex digits.
+    Fields missing from the line have no part. The label says where the line is placed. No label contains a space, each
+    part carries its length, a suffix begins with a dot and an audience does not. So two different lists of parts never
+    give the same message.
 
         >>> signed_message(EnvelopeFormat.V2, "0" * 64, item_type="tool", item_id="a/b",
         ...                signed_at="2026-01-01T00:00:00Z")[:53]
@@ -256,12 +256,12 @@ _SHEBANG: Final = re.compile(rb"#![^\n]*\n?")
 
 
 class SigningTerms(TypedDict):
-    """The keyword arguments of everything that signs.
+    """The keyword arguments of every function that signs.
 
     Attributes:
         origin: Type and id that the signature binds.
-        key: Who signs.
-        audience: The registry that the file is signed for; empty for none, as by default.
+        key: The signing key.
+        audience: The registry that the file is signed for; empty (the default) for none.
         now: The time to write, to the second.
     """
 
@@ -272,21 +272,21 @@ class SigningTerms(TypedDict):
 
 
 def sign_bytes(data: bytes, *, suffix: str, **terms: Unpack[SigningTerms]) -> bytes:
-    """Return the file with a signature line over all the rest of it; one that is there is replaced.
+    """Return the file with a signature line over everything else; an existing line is replaced.
 
-    The line of a Markdown file that begins with front matter is the first comment in that, where it hides nothing from
-    other readers. Else it stands first, or below a shebang; a byte order mark stays in front, and the line
-    ends as the first line of the file does. Signing twice with the same arguments gives the same bytes.
+    In a Markdown file that begins with front matter, the line is the first comment in the front matter, where other
+    readers ignore it. Otherwise it is the first line, or below a shebang. A byte order mark stays in front, and the
+    line ends as the first line of the file does. Signing twice with the same arguments gives the same bytes.
 
     Args:
         data: All bytes of the file.
-        suffix: The extension, which gives the comment mark. But for Markdown, whose place for the line is its own,
-            the line names and binds it: files of several languages begin a comment alike.
+        suffix: The extension, which decides the comment mark. The line names and binds it, except for Markdown, whose
+            line has a place of its own, because files of several languages begin a comment alike.
         **terms: As in :class:`SigningTerms`.
 
     Raises:
-        SigningError: ``no-comment`` when files of this kind have no comments to hold a line; ``not-utf-8`` when the
-            file is not text.
+        SigningError: ``no-comment``: files of this kind have no comments to hold a line; ``not-utf-8``: the file is not
+            text.
         ArgumentError: ``bad-audience``.
     """
     suffix = suffix.lower()
@@ -310,11 +310,11 @@ def sign_bytes(data: bytes, *, suffix: str, **terms: Unpack[SigningTerms]) -> by
 
 
 def sign_detached(data: bytes, *, placement: Placement = Placement.DETACHED, **terms: Unpack[SigningTerms]) -> bytes:
-    """Return the content of the file ``NAME.sig`` beside a file: one line of format v2 over all its bytes.
+    """Return the content of the signature file ``NAME.sig``: one v2 line over all bytes of a file.
 
     Args:
-        data: All bytes of the file, or the list of a skill's.
-        placement: Which of the two.
+        data: All bytes of the file, or the list of a skill's files.
+        placement: Says which of the two.
         **terms: As in :class:`SigningTerms`.
 
     Raises:
@@ -333,7 +333,7 @@ def _sign(
     audience: str = "",
     now: datetime,
 ) -> str:
-    """Return a signature line of format v2, without its comment mark, over all of a content."""
+    """Return a v2 signature line over all of the content, without its comment mark."""
     digest = hashlib.sha256(content).hexdigest()
     signed_at = as_utc(now).strftime("%Y-%m-%dT%H:%M:%SZ")
     names = {"suffix": suffix, "audience": check_audience(audience) if audience else ""}
@@ -348,7 +348,7 @@ def _sign(
 
 
 def unsigned_bytes(data: bytes, suffix: str = "") -> bytes:
-    """Return the file without its signature line, and without further ones that would move into its place."""
+    """Return the file without its signature line, and without further ones that would take its place."""
     while envelope := find_envelope(data, suffix):
         data = data[: envelope.start] + data[envelope.end :]
     return data

@@ -1,8 +1,8 @@
 """Signed lists of files: of a skill (``SKILL.sig`` in its folder), and of a space or bundle (``rye.list`` in its root).
 
-A list is text. Signature lines of format v2 stand first, each over every byte below them. In the list of a space, three
-lines follow: ``name``, ``number`` and ``expires``. Then comes a line for each file below the folder, ``MODE SP SHA256
-SP PATH LF``, in the order of the paths' bytes. Modes are written as git writes them.
+A list is text. It starts with v2 signature lines, each over every byte below them. In the list of a space, three lines
+follow: ``name``, ``number`` and ``expires``. Then comes a line for each file below the folder, ``MODE SP SHA256 SP PATH
+LF``, sorted by the bytes of the paths. Modes are written as git writes them.
 
     >>> body = write_list("demo", 1, datetime(2027, 1, 1, tzinfo=UTC), [ListedFile("a.md", "100644", "0" * 64)])
     >>> body.decode().splitlines()[:3]
@@ -28,18 +28,18 @@ from rye.trust.line import ParsedLine, SigningTerms, decode_signature, parse_lin
 from rye.trust.model import EnvelopeFormat, Placement, as_utc
 
 SKILL_SIGNATURE: Final = "SKILL.sig"
-"""The file in the folder of a skill that holds its list."""
+"""The file in a skill's folder that contains its signature and list."""
 
 BUNDLE_FILE: Final = "skill.oms.sig"
-"""The file in the folder of a skill that holds its bundle of OpenSSF Model Signing (:mod:`rye.trust.oms`)."""
+"""The file in a skill's folder that contains its OpenSSF Model Signing bundle (:mod:`rye.trust.oms`)."""
 
-# Rye's own signature comes first: it binds the modes and the place of the skill as well, and whoever reviewed a skill
-# of somebody else and signed it means that signature to count, not the one that came along.
+# Rye's own signature comes first: it also binds the modes and the place of the skill. A user who reviewed and signed a
+# skill of somebody else wants that signature to be used, not the one that came with the skill.
 SKILL_SIGNATURES: Final = (SKILL_SIGNATURE, BUNDLE_FILE)
-"""The files that may sign a skill as a whole; of two, the first counts."""
+"""The files that may sign a skill as a whole; if both exist, the first is used."""
 
 LIST_FILE: Final = "rye.list"
-"""The file in the root of a space or bundle that holds its list."""
+"""The file in the root of a space or bundle that contains its list."""
 
 MAX_SKILL_FILES: Final = 2_000
 """Files of a signed skill."""
@@ -49,10 +49,10 @@ MAX_LIST_BYTES: Final = 1_000_000
 """Bytes of the list of a signed skill."""
 
 MAX_SPACE_LIST: Final = 1 << 25
-"""Bytes of the list of a space."""
+"""Maximum size in bytes of the list of a space."""
 
 MODES: Final = frozenset({"100644", "100755", "120000"})
-"""The modes that a list may name: a file, a file that may be executed, and a link."""
+"""The modes that a list may contain: file, executable file, and link."""
 
 _REGULAR: Final = MODES - {"120000"}
 _ROW: Final = re.compile(r"([0-7]{6}) ([0-9a-f]{64}) (.+)")
@@ -74,8 +74,8 @@ _NAMED: Final = 5
 class ListedFile(NamedTuple):
     """A file of a list: its path below the folder, its mode as git writes it, and the SHA-256 of its bytes.
 
-    Of a link, the SHA-256 is that of its target. It is empty where no bytes were read: of a pipe or device, and in a
-    skill over the limits.
+    For a link, the SHA-256 is that of its target path. It is empty if no bytes were read: for a pipe or device, and in
+    a skill over the limits.
     """
 
     path: str
@@ -85,14 +85,14 @@ class ListedFile(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SkillFolder:
-    """The folder of a skill as it was at one moment; what follows from its files is worked out once for all of them.
+    """The folder of a skill at one moment; values derived from its files are computed once for all of them.
 
     Attributes:
-        id: Of its directive.
-        data: The bytes of its signature file; None without one, where the item has a line of its own.
-        files: All files in the folder but that one, each with its digest if there is one.
-        name: That of its signature file, one of :data:`SKILL_SIGNATURES`.
-        hidden: A sentence for each but ``SKILL.md`` with text that a reader does not see.
+        id: The id of its directive.
+        data: The bytes of its signature file; None without one, if the item has a signature line.
+        files: All files in the folder except the signature file, each with its digest if there is one.
+        name: The name of its signature file, one of :data:`SKILL_SIGNATURES`.
+        hidden: A sentence for each file except ``SKILL.md`` with text that a reader does not see.
     """
 
     id: str
@@ -118,19 +118,19 @@ class SkillFolder:
 
 
 class Skill(NamedTuple):
-    """A file in the folder of a skill, by its path below that."""
+    """A file in a skill, by its path below the skill's folder."""
 
     folder: SkillFolder
     path: str
 
 
 class SpaceList(NamedTuple):
-    """The list of a space or bundle, as its bytes state it; :meth:`holds` says whether a signature is good.
+    """The parsed list of a space or bundle; :meth:`holds` verifies a signature.
 
     Attributes:
-        name: Of the space or bundle; every signature binds it.
+        name: The name of the space or bundle; every signature binds it.
         number: Grows by one with each new version.
-        expires: The moment after which the list no longer counts.
+        expires: The time when the list expires.
         files: Path → file.
         lines: The signature lines.
         digest: SHA-256 hex of the bytes that they sign.
@@ -144,7 +144,7 @@ class SpaceList(NamedTuple):
     digest: str
 
     def holds(self, line: ParsedLine, key: PublicKey) -> bool:
-        """Return whether a signature line of the list is a signature by a key."""
+        """Return whether a signature line of the list is a valid signature by a key."""
         signature = decode_signature(line.signature, line.format)
         message = signed_message(
             line.format,
@@ -159,13 +159,13 @@ class SpaceList(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """The last good list of a space that was seen here: its number, and the SHA-256 hex of what was signed."""
+    """The last valid list of a space that was seen here: its number, and the SHA-256 hex of its signed bytes."""
 
     number: int
     digest: str
 
     def older(self, listed: SpaceList) -> str:
-        """Return in words that a list is older than this one, or another one of its number; empty if it is not."""
+        """Return in words that a list is older than this one, or differs under the same number; else empty."""
         if listed.number < self.number:
             return f"the list has number {listed.number}, and number {self.number} was seen before"
         if listed.number == self.number and listed.digest != self.digest:
@@ -174,16 +174,16 @@ class Seen(NamedTuple):
 
 
 class ListState(NamedTuple):
-    """What the list of a space proves under the keys of a run. It is made once, before any file is judged.
+    """What the list of a space proves under the keys of a run; computed once, before any file is judged.
 
     Attributes:
-        listed: What the list says; None if it cannot be read.
-        code: Why it does not count, as a reason code; empty if it does.
+        listed: The parsed list; None if it cannot be read.
+        code: Reason code why it is not valid; empty if it is.
         detail: The same in words.
-        signers: Owner and fingerprint of each key that signed it, for the audience demanded, and may do so.
-        line: The signature line that counts, else the first one; None if the list cannot be read.
+        signers: Owner and fingerprint of each key that validly signed it for the audience demanded.
+        line: The valid signature line, else the first one; None if the list cannot be read.
         older: In words, that it is older than a list seen before; empty if it is not.
-        items: (folder of a client, type, id, extension) → SHA-256 hex of the file, for items that the list may sign.
+        items: (client folder, type, id, extension) → SHA-256 hex of the file, for items that the list may sign.
     """
 
     listed: SpaceList | None
@@ -196,12 +196,12 @@ class ListState(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Whether the list is the newest one seen, and a key that may sign it did."""
+        """Whether the list is valid: the newest one seen, and signed by a key that may sign it."""
         return not (self.code or self.older)
 
     @property
     def words(self) -> str:
-        """Why it does not count, as a sentence."""
+        """Why it is not valid, as a sentence."""
         told = _FAULTS.get(self.code, "{}").format(self.detail)
         return told or self.older
 
@@ -211,9 +211,9 @@ class Change(NamedTuple):
 
     Attributes:
         code: ``file-added``, ``file-removed``, ``file-changed`` or ``file-mode``.
-        path: The file, below the folder.
+        path: The path of the file below the folder.
         message: The same in words.
-        sha256: Of the file on disk, or of a missing one as the list has it; empty without either.
+        sha256: Digest of the file on disk, or the listed digest of a missing file; empty without either.
     """
 
     code: str
@@ -222,18 +222,18 @@ class Change(NamedTuple):
     sha256: str = ""
 
     def to_dict(self) -> dict[str, str]:
-        """Return the attributes by their names."""
+        """Return the attributes by name."""
         return self._asdict()
 
 
 def write_rows(files: Iterable[ListedFile]) -> bytes:
-    """Return the line of each file, in the order of the paths' bytes."""
+    """Return the lines of the files, sorted by the bytes of their paths."""
     rows = sorted((path.encode("utf-8", "surrogateescape"), mode, digest) for path, mode, digest in files)
     return b"".join(b"%b %b %b\n" % (mode.encode(), digest.encode(), path) for path, mode, digest in rows)
 
 
 def read_rows(rows: bytes) -> dict[str, ListedFile]:
-    """Return the files of a list by their paths; lines that name no file are left out."""
+    """Return the files of a list by path; lines that do not name a file are left out."""
     matches = (_ROW.fullmatch(row) for row in rows.decode("utf-8", "surrogateescape").split("\n")[:-1])
     return {row[3]: ListedFile(row[3], row[1], row[2]) for row in matches if row}
 
@@ -266,7 +266,7 @@ def write_list(name: str, number: int, expires: datetime, files: Sequence[Listed
 
 
 def add_signature(data: bytes, **terms: Unpack[SigningTerms]) -> bytes:
-    """Return a list with one more signature line above; ``origin`` has the type ``list`` and the list's name as id."""
+    """Return a list with one more signature line on top; ``origin`` has the type ``list`` and the list's name as id."""
     body = data[_end_of_signatures(data) :]
     return sign_detached(body, placement=Placement.LIST, **terms) + data
 
@@ -279,10 +279,10 @@ def _end_of_signatures(data: bytes) -> int:
 
 
 def parse_list(data: bytes) -> SpaceList:
-    """Read the list of a space.
+    """Parse the list of a space.
 
     Raises:
-        SigningError: ``list-conflict`` when git has left the marks of a merge conflict in it, ``list-malformed``.
+        SigningError: ``list-conflict``: it contains git's marks of a merge conflict; ``list-malformed``.
     """
     if _CONFLICT.search(data):
         message = f"{LIST_FILE} holds the marks of a merge conflict"
@@ -313,11 +313,11 @@ def _malformed(what: str) -> SigningError:
 
 
 def compare(listed: Mapping[str, ListedFile], found: Mapping[str, ListedFile]) -> tuple[Change, ...]:
-    """Return how the files of a folder differ from a list, one change for each file, in the order of the paths.
+    """Return how the files of a folder differ from a list, one change for each file, sorted by path.
 
     Args:
-        listed: The files of the list by their paths.
-        found: The files on disk by their paths.
+        listed: The files of the list by path.
+        found: The files on disk by path.
     """
     return tuple(filter(None, (_change(path, listed.get(path), found.get(path)) for path in sorted({*listed, *found}))))
 
@@ -345,7 +345,7 @@ _WORDS: Final = {
 
 
 def difference(rows: bytes, files: Sequence[ListedFile]) -> str:
-    """Return how the files of a skill differ from its signed list, by their names; empty where they do not."""
+    """Return how the files of a skill differ from its signed list, by name; empty if they do not."""
     if wrong := unlistable(files):
         return wrong
     if write_rows(files) == rows:
@@ -374,7 +374,7 @@ def unlistable(files: Sequence[ListedFile]) -> str:
 
 
 def _unlistable_names(files: Iterable[ListedFile]) -> str:
-    """Return which names cannot stand in a list: those that deceive, and those that are one where case is ignored."""
+    """Return which names cannot be listed: deceptive ones, and those that collide if case is ignored."""
     paths = [file.path for file in files]
     if unclear := [path for path in paths if not is_clear(path)]:
         return f"names have characters that nobody sees, or a backslash: {shown_names(unclear)}"
@@ -386,18 +386,18 @@ def _unlistable_names(files: Iterable[ListedFile]) -> str:
 
 
 def uncovered(skill: Skill) -> str:
-    """Return in words which files the signature of one file of a skill leaves out; empty where it is the only one."""
+    """Return in words which files the signature of a skill's single file leaves out; empty if there are no others."""
     others = sorted(file.path for file in skill.folder.files if file.path != skill.path)
     count = "1 file of the skill is" if len(others) == 1 else f"{len(others)} files of the skill are"
     return f"{count} not covered: {shown_names(others)}" if others else ""
 
 
 def is_clear(path: str) -> bool:
-    """Return whether a path or name holds no backslash and nothing that nobody sees."""
+    """Return whether a path or name has no backslash and no invisible characters."""
     return path.isprintable() and "\\" not in path and not has_invisible(path)
 
 
 def shown_names(paths: Sequence[str]) -> str:
-    """Return the first few paths, in escapes where their letters may deceive, and how many more there are."""
+    """Return the first few paths, with deceptive letters escaped, and how many more there are."""
     more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
     return ", ".join(path if path.isascii() and path.isprintable() else ascii(path) for path in paths[:_NAMED]) + more

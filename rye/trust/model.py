@@ -1,7 +1,7 @@
-"""Verdicts, evidence and signatures as values.
+"""Value types for verdicts, evidence and signatures.
 
-Those made for every file are named tuples: they are made, and sent between processes, several times as fast as frozen
-dataclasses.
+Types created for every file are named tuples, because these are created and sent between processes several times as
+fast as frozen dataclasses.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ Fingerprint = NewType("Fingerprint", str)
 """64 lower-case hex digits: SHA-256 of the public PEM."""
 
 _RECORD: Final = "evidence-8"
-"""First value of a record; another one is another layout."""
+"""First value of a record; identifies its layout."""
 
 
 class Clock(Protocol):
-    """The seam for time: the core is given the moment, only the outermost caller asks for it."""
+    """A source of the current time. Only the outermost caller reads it; the core is passed the time."""
 
     def __call__(self) -> datetime:
-        """Return the present moment with its time zone."""
+        """Return the current time with its time zone."""
 
 
 def as_utc(moment: datetime) -> datetime:
-    """Return a moment in UTC; one without a time zone is taken as UTC already."""
+    """Return a time in UTC; a time without a time zone is taken as UTC."""
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 class Verdict(StrEnum):
-    """The result of a verification; from best to worst."""
+    """The result of a verification, from best to worst."""
 
     TRUSTED = "trusted"
     UNTRUSTED = "untrusted"
@@ -45,7 +45,7 @@ class Verdict(StrEnum):
 
 
 class EnvelopeFormat(StrEnum):
-    """The forms of the signature line."""
+    """The formats of a signature line."""
 
     V1 = "v1"
     V2 = "v2"
@@ -53,14 +53,14 @@ class EnvelopeFormat(StrEnum):
 
 
 BY_LIST: Final = "list"
-"""The format of a signature that is made by the list of a space."""
+"""The format of a signature made by the list of a space."""
 
 OMS: Final = "oms"
-"""The format of a signature that is a bundle of OpenSSF Model Signing."""
+"""The format of a signature that is an OpenSSF Model Signing bundle."""
 
 
 class Coverage(StrEnum):
-    """Which part of the file the digest in the signature line was made of; all but WHOLE leave something unsigned."""
+    """The part of the file that the digest in the signature line covers; all but WHOLE leave something unsigned."""
 
     WHOLE = "whole"
     BELOW_LINE = "below-line"
@@ -70,7 +70,7 @@ class Coverage(StrEnum):
 
 
 class Placement(StrEnum):
-    """Where a signature stands. A message of format v2 names it, so that no signature can be moved to another place."""
+    """Where a signature is placed. A v2 message contains it, so that no signature can be moved to another place."""
 
     TOP = ""
     FRONT_MATTER = "front-matter"
@@ -80,17 +80,15 @@ class Placement(StrEnum):
 
 
 class Origin(NamedTuple):
-    """Where the bytes were found: decides which keys count and what a signature must name.
+    """Where a file was found; decides which keys may sign it and what its signature must name.
 
-    Attributes:
-        space: ``project``, ``user`` or ``system``.
-        bundle: Bundle id in system space, else empty.
-        item_type, item_id: From the path.
-        signed_id: The id that a signature binds; empty if that is ``item_id``. Of a file of a client it is a
-            slash and the path from the top of the repository: no other file becomes the instructions of a folder.
-        folder: The folder of a client that it lies in, as in ``.claude/skills``; else empty.
-        former_id: What earlier signatures bind in place of ``signed_id``, and still may; else empty.
-        skills: Of a file of a project's skill, a slash and the path of the folder of skills; else empty.
+    Attributes: space: ``project``, ``user`` or ``system``. bundle: Bundle id in system space, else empty. item_type,
+        item_id: From the path. signed_id: The id that a signature binds; empty if that is ``item_id``. For a client's
+        file it is a slash and the
+            path from the top of the repository, so that no other file can become the instructions of a folder.
+        folder: The client folder that contains the file, such as ``.claude/skills``; else empty.
+        former_id: The id that earlier signatures bind instead of ``signed_id``, still accepted; else empty.
+        skills: For a file of a project's skill, a slash and the path of the skills folder; else empty.
     """
 
     space: str
@@ -103,29 +101,29 @@ class Origin(NamedTuple):
     skills: str = ""
 
     def of_skill(self, skill: str) -> Origin:
-        """Return what the signature of a whole skill names: the path of its folder, or the bare name of the skill.
+        """Return the origin that a whole skill's signature names: the path of its folder, or the skill's bare name.
 
-        The signature of a project's skill binds its path. One that names the skill alone was made by a publisher for
-        every place into which the skill may be installed.
+        The signature of a project's skill binds its path. A signature that names only the skill was made by a publisher
+        for every place into which the skill may be installed.
         """
         path, name = (f"{self.skills}/{skill}", skill) if self.skills else ("", "")
         return self._replace(item_type="directive", item_id=skill, signed_id=path, former_id=name)
 
 
 class Signature(NamedTuple):
-    """The judgement on one file, as every surface shows it.
+    """The judgement on one file, as shown everywhere.
 
     Attributes:
-        verdict: One of six.
+        verdict: One of the six verdicts.
         code: Stable reason code, one of :data:`rye.trust.reasons.REASONS`.
-        reason: The same in words.
-        signer: 64-hex fingerprint of the key when known, else the one in the line, else empty. Of a certificate that a
-            trusted root vouches for, its subject, such as ``CN=Signer,O=Acme``.
+        reason: The reason in words.
+        signer: 64-hex fingerprint of the key if known, else the one in the line, else empty. For a certificate under a
+            trusted root, its subject, such as ``CN=Signer,O=Acme``.
         owner: Owner named by the trust file of that key, else empty. Never taken from the line.
         signed_at: Time of the line (ISO 8601); only v2 signs it.
-        format: ``v1``, ``v2``, ``ryeos``, ``list`` for a file that only the list of its space signs, ``oms`` for a
-            skill that a bundle of Model Signing signs, or empty.
-        audience: The registry that the line names; empty for none, and where it is malformed.
+        format: ``v1``, ``v2``, ``ryeos``, ``list`` for a file signed only by the list of its space, ``oms`` for a skill
+            signed by a Model Signing bundle, or empty.
+        audience: The registry that the line names; empty for none or if malformed.
     """
 
     verdict: Verdict
@@ -138,37 +136,37 @@ class Signature(NamedTuple):
     audience: str = ""
 
     def to_dict(self) -> dict[str, str]:
-        """Return the eight attributes as JSON-able text."""
+        """Return the eight attributes as text that JSON can hold."""
         return self._asdict() | {"verdict": str(self.verdict)}
 
 
 def signer_words(signer: str) -> str:
-    """Return who signed, in words: the first digits of a fingerprint, or the subject of a certificate."""
+    """Return the signer in words: the first digits of a fingerprint, or the subject of a certificate."""
     # a subject has an equals sign, a fingerprint none
     return f"the certificate of {signer}" if "=" in signer else f"key {signer[:16]}"
 
 
 class Evidence(NamedTuple):
-    """The facts that the bytes alone prove, before any key is consulted; trust-independent, so an index may keep it.
+    """The facts that the bytes alone prove, without any key; independent of trust, so an index may keep them.
 
     Attributes:
         content_digest: SHA-256 hex of all bytes of the file.
-        code: Empty when a key may decide; else the reason code of the finding that no key can change.
-        detail: Words that go with ``code``, or with ``coverage``.
-        format: ``v1``, ``v2``, ``ryeos``, ``oms``, or empty when there is no readable envelope.
-        coverage: What the digest in the line covers.
-        misplaced: Words on how extension, type, id, name or category disagree with the path; empty when they agree.
-        claims: Other ids the file claims for itself; a v2 signature that fails here may hold for one of them.
+        code: Empty if a key may decide; else the reason code of a fault that no key can change.
+        detail: Words for the template of ``code`` or ``coverage``.
+        format: ``v1``, ``v2``, ``ryeos``, ``oms``, or empty if there is no readable envelope.
+        coverage: The part of the file that the digest in the line covers.
+        misplaced: How extension, type, id, name or category disagree with the path, in words; empty if they agree.
+        claims: Other ids that the file claims; a v2 signature that fails for this id may be valid for one of them.
         digest: SHA-256 hex as written in the line; it matches the bytes under ``coverage`` whenever ``code`` is empty.
-            Of a file without a signature, of all its bytes if ``content_digest`` is empty.
-        signature: 64 raw bytes, of a bundle those of a DER structure, or empty.
-        fingerprint: As written in the line (16 or 64 hex); of a bundle, what it calls the key or root certificate.
+            For a file without a signature, the digest of all its bytes if ``content_digest`` is empty.
+        signature: 64 raw bytes, for a bundle a DER structure, or empty.
+        fingerprint: As written in the line (16 or 64 hex); for a bundle, its name for the key or root certificate.
         signed_at: As written in the line.
         suffix: The extension that the line names; empty for none.
         audience: As written in the line; empty for none.
-        placement: Where the signature stands.
+        placement: Where the signature is placed.
         skill: Id of the skill that was signed as a whole, which the signature binds instead of the item's; else empty.
-        proof: Of a bundle, the digests of what was signed, and its certificates, that of the signer first; else empty.
+        proof: For a bundle, the digests of the signed bytes, then its certificates, the signer's first; else empty.
     """
 
     content_digest: str
@@ -190,11 +188,11 @@ class Evidence(NamedTuple):
 
     @property
     def may_be_listed(self) -> bool:
-        """Whether the list of its space may sign the file: it has no signature of its own."""
+        """Whether the file has no signature of its own, so that the list of its space may sign it."""
         return self.code in {"no-envelope", "envelope-elsewhere"}
 
     def to_record(self) -> list[str]:
-        """Return a flat list of JSON-able text, readable by :meth:`from_record`."""
+        """Return a flat list of text for JSON, readable by :meth:`from_record`."""
         signature, *proof = [base64.b64encode(each).decode("ascii") for each in (self.signature, *self.proof)]
         line = (self.digest, signature, self.fingerprint, self.signed_at, self.suffix, self.audience)
         rest = (*line, self.placement, self.skill, " ".join(proof))
@@ -202,10 +200,10 @@ class Evidence(NamedTuple):
 
     @classmethod
     def from_record(cls, record: Sequence[str]) -> Evidence:
-        """Read what :meth:`to_record` wrote.
+        """Read the output of :meth:`to_record`.
 
         Raises:
-            SigningError: ``bad-record`` when it is of another layout or damaged.
+            SigningError: ``bad-record``: it has another layout or is damaged.
         """
         try:
             layout, content, code, detail, form, coverage, misplaced, *rest = record

@@ -1,11 +1,12 @@
-"""Bundles of OpenSSF Model Signing (``skill.oms.sig``): a signed list of the files of a skill, made by other tools.
+"""OpenSSF Model Signing bundles (``skill.oms.sig``): a signed list of the files of a skill, made by other tools.
 
-A bundle is JSON (Sigstore). Its DSSE envelope holds an in-toto statement that names each file with its SHA-256, and a
-signature by an ECDSA key: one that the bundle names by a hint, or that of the first of its X.509 certificates. What the
-bytes prove is read here once (:func:`read_bundle`); who signed is asked under the keys of a run (:func:`signer_of`).
+A bundle is JSON (Sigstore). Its DSSE envelope contains an in-toto statement that names each file with its SHA-256, and
+a signature by an ECDSA key. The key is named by a hint, or is that of the first of the bundle's X.509 certificates. The
+bytes are read once (:func:`read_bundle`); the signer is determined under the keys of a run (:func:`signer_of`).
 
-What is signed binds the name of the folder, but neither modes nor the place of the skill. Formats: https://github.com/sigstore/model-transparency,
-https://github.com/secure-systems-lab/dsse, https://github.com/in-toto/attestation.
+The signature binds the name of the folder, but neither modes nor the place of the skill. Formats:
+https://github.com/sigstore/model-transparency, https://github.com/secure-systems-lab/dsse,
+https://github.com/in-toto/attestation.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ from rye.trust.list import (
 from rye.trust.model import Evidence
 
 MAX_BUNDLE: Final = 1 << 20
-"""Bytes of the longest bundle that is read."""
+"""Maximum size in bytes of a bundle."""
 
 MAX_CHAIN: Final = 8
-"""Certificates of one bundle."""
+"""Maximum number of certificates in a bundle."""
 
 _BUNDLE_TYPE: Final = "application/vnd.dev.sigstore.bundle"
 _PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
@@ -49,16 +50,16 @@ _PLAIN: Final = "100644"
 
 
 class Bundle(NamedTuple):
-    """What a bundle states, before any key is consulted.
+    """The parsed bundle, before any key is consulted.
 
     Attributes:
-        name: That of the folder that was signed; empty for none.
+        name: The name of the signed folder; empty for none.
         files: Path → SHA-256 hex of each file that it names.
-        ignored: Which of git's own files its signer left out.
-        key: What a trust file may call the key: the hint of a key, or the digest of the name of the root certificate.
+        ignored: The git files that its signer left out.
+        key: The name of the key in a trust file: the hint, or the digest of the root certificate's name.
         signature: The signature as DER.
-        digests: SHA-256, SHA-384 and SHA-512 of the signed bytes, one after the other.
-        certificates: As DER, that of the signer first, without the root; none where it is signed with a bare key.
+        digests: SHA-256, SHA-384 and SHA-512 of the signed bytes, concatenated.
+        certificates: As DER, the signer's first, without the root; empty if signed with a bare key.
     """
 
     name: str
@@ -71,7 +72,7 @@ class Bundle(NamedTuple):
 
 
 class BundleSigner(NamedTuple):
-    """Who signed a bundle: the key of a trust file, the subject of the certificate, and why it does not count."""
+    """The signer of a bundle: the key of a trust file, the subject of the certificate, and why it is not accepted."""
 
     key: str = ""
     subject: str = ""
@@ -80,10 +81,10 @@ class BundleSigner(NamedTuple):
 
 
 def read_bundle(data: bytes) -> Bundle:
-    """Read a bundle.
+    """Parse a bundle.
 
     Raises:
-        SigningError: ``oms-malformed``, or ``oms-unknown`` where it is of a kind that rye cannot check.
+        SigningError: ``oms-malformed``, or ``oms-unknown`` if it is of a kind that rye cannot check.
     """
     if len(data) > MAX_BUNDLE:
         _refuse(f"it has more than {MAX_BUNDLE:,} bytes")
@@ -111,7 +112,7 @@ def read_bundle(data: bytes) -> Bundle:
 
 
 def _read_statement(statement: dict[str, Any]) -> tuple[str, dict[str, str], frozenset[str]]:
-    """Return the folder and the files that an in-toto statement names, and which of git's files it leaves out."""
+    """Return the folder and the files that an in-toto statement names, and the git files that it leaves out."""
     kinds = _text(statement, "_type"), _text(statement, "predicateType")
     if kinds != (_STATEMENT_TYPE, _PREDICATE_TYPE):
         _refuse(f"its statement is of the type {shown_names([kinds[1]])}", "oms-unknown")
@@ -150,7 +151,7 @@ def _read_chain(material: dict[str, Any]) -> tuple[str, tuple[bytes, ...]]:
     chain = [_base64(row, "rawBytes") for row in rows]
     try:
         certificates = [load(der) for der in chain]
-        # A root that comes along proves nothing: the one in the trust file has to be its issuer in any case.
+        # An included root proves nothing: the root in the trust file must be the issuer in any case.
         while len(chain) > 1 and certificates[-1].subject == certificates[-1].issuer:
             certificates.pop()
             chain.pop()
@@ -159,7 +160,7 @@ def _read_chain(material: dict[str, Any]) -> tuple[str, tuple[bytes, ...]]:
             certificates[0].subject,
             certificates[0].public_key(),
         )
-    except Exception as error:  # noqa: BLE001 - the library raises what it likes for a hostile certificate
+    except Exception as error:  # noqa: BLE001 - a hostile certificate may raise anything
         _refuse(f"a certificate in it cannot be read ({type(error).__name__})")
     if not len(subject):
         _refuse("the certificate of its signer has no subject")
@@ -169,10 +170,10 @@ def _read_chain(material: dict[str, Any]) -> tuple[str, tuple[bytes, ...]]:
 
 
 def bundle_change(bundle: Bundle, files: Sequence[ListedFile]) -> str:
-    """Return how the files of a skill differ from those that a bundle names; empty where they do not.
+    """Return how the files of a skill differ from those that a bundle names; empty if they do not.
 
-    Of what the signer left out, rye leaves out git's own files alone, as :func:`_is_left_out` says: a file that nobody
-    signed must be none that anybody runs or obeys.
+    Of the files that the signer left out, rye accepts only git's own, as :func:`_is_left_out` says: an unsigned file
+    must not be one that anybody runs or obeys.
     """
     if wrong := unlistable(files):
         return wrong
@@ -183,19 +184,19 @@ def bundle_change(bundle: Bundle, files: Sequence[ListedFile]) -> str:
 
 
 def _is_left_out(file: ListedFile, bundle: Bundle) -> bool:
-    """Return whether a file may lie in the folder although nobody signed it: git's, no program, no code, no skill."""
+    """Return whether an unsigned file is acceptable: a git file that is not a program, code or a skill."""
     name = f"/{file.path.casefold()}"
     runs = file.mode != _PLAIN or name.endswith((*CODE_ENDINGS, f"/{SKILL_FILE.casefold()}"))
     return file.path.partition("/")[0] in bundle.ignored and file.path not in bundle.files and not runs
 
 
 def signer_of(evidence: Evidence, keys: Iterable[AnyKey], now: datetime) -> BundleSigner:
-    """Return who signed a bundle, under the keys of a run.
+    """Return the signer of a bundle, under the keys of a run.
 
     Args:
-        evidence: That of the bundle.
+        evidence: The evidence of the bundle.
         keys: The keys that it may mean.
-        now: The moment at which certificates have to be valid.
+        now: The time at which certificates must be valid.
     """
     key, signature, (digests, *chain) = evidence.fingerprint, evidence.signature, evidence.proof
     foreign = [each for each in keys if isinstance(each, ForeignKey) and each.is_certificate == bool(chain)]
@@ -221,7 +222,7 @@ def signer_of(evidence: Evidence, keys: Iterable[AnyKey], now: datetime) -> Bund
 
 @lru_cache(1024)
 def _holds(der: bytes, is_certificate: bool, signature: bytes, digests: bytes) -> bool:  # noqa: FBT001
-    """Return whether a signature holds under an ECDSA key, with the hash that belongs to its curve."""
+    """Return whether a signature is valid under an ECDSA key, with the hash that belongs to its curve."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, EllipticCurvePublicKey
     from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
@@ -241,7 +242,7 @@ def _holds(der: bytes, is_certificate: bool, signature: bytes, digests: bytes) -
 
 
 def moments_of(certificates: Iterable[bytes]) -> Iterable[datetime]:
-    """Yield the moments at which certificates begin and cease to be valid."""
+    """Yield the times at which certificates begin and cease to be valid."""
     for certificate in map(load, certificates):
         yield certificate.not_valid_before_utc
         yield certificate.not_valid_after_utc

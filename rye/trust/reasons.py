@@ -1,9 +1,9 @@
-"""The reasons: every verdict has a stable code, words for people, and what to do about it.
+"""The reasons: every verdict has a stable code, words for people, and a remedy.
 
-``words`` and ``remedy`` are templates; the facts they may name are ``signer`` (owner and short fingerprint), ``key``
-(fingerprint as the line gives it), ``ref`` (``type:id`` where the file was found) and ``detail``. A remedy is a command
-for a shell, and after ``  # `` what to know before it is run; in it ``ref`` is quoted and followed by the options that
-find the item, ``bundle`` its bundle with such options, and ``project`` the option that finds the project.
+``words`` and ``remedy`` are templates. They may use ``signer`` (owner and short fingerprint), ``key`` (fingerprint as
+in the line), ``ref`` (``type:id`` of the file) and ``detail``. A remedy is a shell command; after ``  # `` it says what
+to know before running it. In a remedy, ``ref`` is quoted and followed by the options that find the item, ``bundle`` is
+its bundle with such options, and ``project`` the option that finds the project.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class Reason(NamedTuple):
     """One row of the table.
 
     Attributes:
-        verdict: The verdict a code belongs to.
-        words: Why.
-        remedy: What fixes it, whoever asks; it never signs. Empty where nothing needs fixing.
-        signing: The command for somebody who holds a key that counts, where the item is unsigned or their own.
+        verdict: The verdict that the code belongs to.
+        words: The explanation.
+        remedy: What fixes it, for any user; it never signs. Empty if nothing needs fixing.
+        signing: The command for somebody who holds an accepted key, if the item is unsigned or their own.
     """
 
     verdict: Verdict
@@ -198,12 +198,12 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
 """Every reason code, from the best verdict to the worst."""
 
 UNCHECKED: Final = frozenset({"unknown-key", "oms-root", "oms-chain", "oms-unknown"})
-"""The codes of signatures that nobody could check, so that all they say is a claim."""
+"""Codes of signatures that could not be checked, so that everything they say is a mere claim."""
 
 ABOUT_KEY: Final = frozenset(
     {"revoked", "trust-unread", "expired", "limited", "bundle-key", "signer-changed", "foreign-key", "project-key"}
 )
-"""The codes of :meth:`rye.trust.TrustSet.may_sign` for a key that a trust file names; their words are about the key."""
+"""Codes of :meth:`rye.trust.TrustSet.may_sign` for a key that a trust file names; their words are about the key."""
 
 _WHY: Final = {
     TrustScope.NAMED: "named with --trust",
@@ -232,6 +232,6 @@ def why_in_effect(entry: TrustEntry) -> str:
 
 
 def audience_words(found: str, wanted: str) -> str:
-    """Return that a signature names another audience than the one that is demanded, or none."""
+    """Return in words that a signature names another audience than the one demanded, or none."""
     said = f"for the audience {found!r}" if found else "for no audience"
     return f"{said}; {wanted!r} is demanded here"

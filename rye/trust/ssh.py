@@ -1,7 +1,7 @@
-"""OpenSSH's files: Ed25519 public keys, allowed signers, and signatures as ``ssh-keygen -Y sign`` makes them.
+"""OpenSSH's files: Ed25519 public keys, allowed signers, and signatures made by ``ssh-keygen -Y sign``.
 
-An SSH key of type ``ssh-ed25519`` holds a plain Ed25519 key, so a trust file may hold it like any other. What SSH signs
-is not the message itself (:func:`rye.trust.keys.ssh_message`); the signature is the same 64 bytes. Formats:
+An SSH key of type ``ssh-ed25519`` holds a plain Ed25519 key, so a trust file may hold it like any other. SSH does not
+sign the message itself (:func:`rye.trust.keys.ssh_message`), but the signature is the same 64 bytes. Formats:
 https://github.com/openssh/openssh-portable (PROTOCOL, PROTOCOL.sshsig), ``man ssh-keygen`` (ALLOWED SIGNERS).
 """
 
@@ -28,11 +28,11 @@ _ARMOR: Final = re.compile(rb"-----BEGIN SSH SIGNATURE-----\s([A-Za-z0-9+/=\s]+)
 _MAGIC: Final = b"SSHSIG\x00\x00\x00\x01"
 _MAX_LINES: Final = 256
 _MAX_LINE: Final = 4_096
-"""Signers of one file, and characters of a line."""
+"""Maximum number of signers in a file, and of characters in a line."""
 
 
 class AllowedSigner(NamedTuple):
-    """A key of a file of allowed signers: its line, whose it is, and until when it counts."""
+    """A key in an allowed signers file: its line number, the key, its owner, and when it expires."""
 
     line: int
     public: PublicKey
@@ -41,17 +41,17 @@ class AllowedSigner(NamedTuple):
 
 
 def is_ssh_key(data: bytes) -> bool:
-    """Return whether a file is one public key of SSH."""
+    """Return whether a file is a single SSH public key."""
     return _key_at(data) == 0
 
 
 def is_allowed_signers(data: bytes) -> bool:
-    """Return whether a file is one of allowed signers."""
+    """Return whether a file is an allowed signers file."""
     return _key_at(data) > 0
 
 
 def _key_at(data: bytes) -> int:
-    """Return which word of the first line with content begins a key of SSH; -1 for none."""
+    """Return the index of the word that begins an SSH key in the first line with content; -1 for none."""
     lines = (line.strip() for line in data[: 1 << 16].decode("utf-8", "replace").splitlines())
     words = next((line for line in lines if line and line[0] != "#"), "").split()
     keys = (at for at, (kind, key) in enumerate(pairwise(words)) if kind.startswith(_TYPES) and key.startswith("AAAA"))
@@ -59,10 +59,10 @@ def _key_at(data: bytes) -> int:
 
 
 def read_ssh_key(text: str) -> tuple[PublicKey, str]:
-    """Return the key of a public key's file, such as ``id_ed25519.pub``, and its comment.
+    """Return the key in a public key file, such as ``id_ed25519.pub``, and its comment.
 
     Raises:
-        SigningError: ``key-unreadable``: it is not just one key of the type ``ssh-ed25519``; ``weak-key``.
+        SigningError: ``key-unreadable``: it is not exactly one key of the type ``ssh-ed25519``; ``weak-key``.
     """
     lines = [line for line in map(str.strip, text.splitlines()) if line and line[0] != "#"]
     if len(lines) != 1:
@@ -86,7 +86,11 @@ def _public(kind: str, encoded: str) -> PublicKey:
 
 
 def _strings(blob: bytes) -> list[bytes]:
-    """Return the strings of SSH's encoding, each with its length before it; ValueError for anything else."""
+    """Return the strings of SSH's encoding, each preceded by its length.
+
+    Raises:
+        ValueError: It is not encoded so.
+    """
     found, at = list[bytes](), 0
     while at < len(blob):
         end = at + 4 + int.from_bytes(blob[at : at + 4])
@@ -103,11 +107,11 @@ def _owner(text: str) -> str:
 
 
 def read_allowed_signers(text: str) -> tuple[AllowedSigner, ...]:
-    """Return the keys of a file of allowed signers.
+    """Return the keys of an allowed signers file.
 
-    Raises:
-        SigningError: ``trust-file``: a line cannot be read, has an option that rye does not honour, or a key that is
-            none of the type ``ssh-ed25519``, or may not sign for rye. The whole file is refused then.
+    Raises: SigningError: ``trust-file``: a line cannot be read, has an option that rye does not honour, or has a key
+        that is
+            not of the type ``ssh-ed25519`` or may not sign for rye. The whole file is then refused.
     """
     rows = list(enumerate(text.splitlines(), 1))
     lines = [(number, line.strip()) for number, line in rows if line.strip() and line.strip()[0] != "#"]
@@ -145,7 +149,7 @@ def _options(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _allows(patterns: str) -> bool:
-    """Return whether a list of namespaces has rye's, by the rules of SSH: one with ``!`` before it excludes."""
+    """Return whether a list of namespaces contains rye's, by the rules of SSH: a ``!`` prefix excludes."""
     names = [name.strip() for name in patterns.split(",")]
     if any(name.startswith("!") and fnmatchcase(SSH_NAMESPACE, name[1:]) for name in names):
         return False
@@ -167,7 +171,7 @@ def read_ssh_signature(data: bytes, public: PublicKey) -> bytes:
     """Return the 64 bytes of a signature that ``ssh-keygen -Y sign`` made for rye.
 
     Raises:
-        SigningError: ``ssh-failed``: it is none, of another key, or in another namespace.
+        SigningError: ``ssh-failed``: it is not a signature, or has another key or namespace.
     """
     match = _ARMOR.fullmatch(data)
     try:

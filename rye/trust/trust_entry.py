@@ -18,7 +18,7 @@ OWN = "rye"
 
 
 class TrustScope(StrEnum):
-    """Where a trust file was found; those of the user come first."""
+    """Where a trust file was found; the user's own come first."""
 
     NAMED = "named"
     USER = "user"
@@ -28,17 +28,17 @@ class TrustScope(StrEnum):
 
     @property
     def is_users(self) -> bool:
-        """Whether files there count as the user's own: they are in effect by themselves, for every place."""
+        """Whether files there are the user's own: they are in effect by themselves, for every place."""
         return self not in {TrustScope.PROJECT, TrustScope.BUNDLE}
 
     @property
     def space(self) -> str:
-        """The space whose items files there are about; empty for those of the user, which are about all."""
+        """The only space that files there apply to; empty for the user's, which apply to all."""
         return {TrustScope.PROJECT: "project", TrustScope.BUNDLE: "system"}.get(self, "")
 
 
 class Revocation(NamedTuple):
-    """A key is revoked: at once and for all it ever signed, whatever the date says."""
+    """States that a key is revoked: immediately, for everything it ever signed, whatever the date."""
 
     reason: str = ""
     date: str = ""
@@ -55,17 +55,17 @@ class TrustEntry:
         public: The key, or the root certificate of an authority.
         owner: As the file names it; printable, on one line.
         scope: Where the file was found.
-        bundle: Bundle id when the scope is ``bundle``; name of the project when it was named by its path; else empty.
+        bundle: Bundle id if the scope is ``bundle``; name of a project that was given by its path; else empty.
         patterns: What the key may sign (``for``); None for everything, empty for nothing.
-        not_after: Last moment at which the key counts; None for no end.
-        revoked: Set when the file revokes the key.
-        signed_by: For a project's or bundle's file the fingerprint of the user's key that signed it, else empty.
+        not_after: Last moment at which the key is valid; None for no end.
+        revoked: Set if the file revokes the key.
+        signed_by: For a project's or bundle's file, the fingerprint of the user's key that signed it; else empty.
         built_in: Whether the file is one of rye's own.
         source: Where the file was found, for messages.
-        unread: Why the file cannot be read, if only its name states the key; it may then be one that revokes.
-        fingerprint: That of the key.
+        unread: Why the file cannot be read, if only its name states the key; such a file may be a revocation.
+        fingerprint: The fingerprint of the key.
         signer: Owner and short fingerprint, for sentences; a name that only the file itself gives is in quotes.
-        is_users: Whether the file counts as the user's own.
+        is_users: Whether the file is the user's own.
         bars: Whether the file revokes the key, or may do so because it cannot be read.
     """
 
@@ -102,19 +102,19 @@ class TrustEntry:
         return f"bundle {self.bundle}" if self.scope is TrustScope.BUNDLE else "your own trust files"
 
     def expired(self, at: datetime) -> bool:
-        """Return whether the key's time is over at a moment."""
+        """Return whether the key has expired at a time."""
         return self.not_after is not None and as_utc(at) > as_utc(self.not_after)
 
     def concerns(self, place: Origin) -> bool:
-        """Return whether the file is about what lies at a place: those of a project or bundle are about it alone."""
+        """Return whether the file applies to a place; a project's or bundle's file applies only to its own."""
         return self.is_users or (self.scope.space == place.space and self.bundle == place.bundle)
 
     def allows(self, place: Origin) -> bool:
-        """Return whether the limits of the file let its key sign what lies at a place."""
+        """Return whether the limits of the file allow its key to sign at a place."""
         return self.patterns is None or any(_matches(pattern, place) for pattern in self.patterns)
 
     def facts(self) -> list[Any]:
-        """Return all that a verdict depends on, JSON-able."""
+        """Return everything that a verdict depends on, as values for JSON."""
         until = self.not_after and as_utc(self.not_after).isoformat()
         home = [self.scope, self.bundle, self.signed_by, self.built_in]
         unread = self.unread and self.source
@@ -122,11 +122,11 @@ class TrustEntry:
 
 
 def _matches(pattern: str, place: Origin) -> bool:
-    """Return whether a place is one that a pattern names; an empty field of the place stands for any value.
+    """Return whether a place matches a pattern; an empty field of the place matches any value.
 
     Ids are compared segment by segment: ``rye/core/*`` is everything below ``rye/core``, but neither ``rye/core`` nor
     ``rye/corex/a``; ``*`` inside is exactly one segment; ``tool:rye/*`` is for tools alone. ``skill:pdf`` is the skill
-    with every file in its folder, wherever skills lie.
+    with every file in its folder, in any skills folder.
     """
     for part in pattern.split(" "):
         kind, colon, path = part.rpartition(":")

@@ -22,10 +22,10 @@ from rye.trust.ssh import read_ssh_key
 from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope
 
 MAX_TRUST_FILE: Final = 8_192
-"""Bytes of the longest trust file that is read or written."""
+"""Maximum size in bytes of a trust file."""
 
 _SIGNATURE_BYTES: Final = 512
-"""Bytes left free for the signature line of an endorsement."""
+"""Bytes reserved for the signature line of an endorsement."""
 
 _ITEMS: Final = re.compile(r"(?:(?:directive|tool|knowledge|skill):)?(?:\*|[^*/:\s]+)(?:/(?:\*|[^*/:\s]+))*")
 _BUNDLE: Final = re.compile(r"[\w.+-]+(?:#\d+)?")
@@ -39,7 +39,7 @@ _KNOWN: Final = MappingProxyType(
         "revoked": ("reason", "date"),
     }
 )
-"""Table → the keys that may stand in it. Other tools write an ``attestation``, which rye ignores."""
+"""Table → the keys allowed in it. Other tools write an ``attestation``, which rye ignores."""
 
 
 @lru_cache(maxsize=512)
@@ -54,13 +54,13 @@ def parse_trust_file(
 ) -> TrustEntry:
     """Parse a trust file, as the page ``rye/trust`` describes it.
 
-    Whatever cannot be understood is refused, unknown keys and tables as well, so that no limit is lost to a typing
-    error. ``namespaces`` and ``bundles`` of older files become ``for``; a file with both means items that match both.
-    Parsed files are kept by their bytes, as each search reads all trust files again.
+    Everything unknown is refused, including unknown keys and tables, so that no limit is lost to a typing error.
+    ``namespaces`` and ``bundles`` of older files become ``for``; a file with both means items that match both. Parsed
+    files are cached by their bytes, because each search reads all trust files again.
 
-    Raises:
-        SigningError: ``trust-file`` when it cannot be understood, ``fingerprint-mismatch`` when it names another
-            fingerprint than its key has, ``weak-key`` when the key cannot bind a message.
+    Raises: SigningError: ``trust-file``: it cannot be parsed; ``fingerprint-mismatch``: it states another fingerprint
+        than its
+            key has; ``weak-key``: the key is not safe to use.
     """
     if len(data) > MAX_TRUST_FILE:
         _refuse(source, f"is longer than {MAX_TRUST_FILE:,} bytes")
@@ -106,12 +106,12 @@ def trust_file_bytes(
 ) -> bytes:
     """Return a trust file for a key, readable by :func:`parse_trust_file`.
 
-    A ``short`` one states the key as base64 instead of PEM. Two such files differ in most of their bytes, so git does
-    not take a new one for a renamed one, which would conflict where two branches add one and remove the same.
+    A ``short`` file states the key as base64 instead of PEM. Two short files differ in most of their bytes, so git does
+    not mistake a new one for a renamed one, which would conflict if two branches add one and remove the same.
 
-    Raises:
-        SigningError: ``trust-file`` when the owner, a pattern or the revocation cannot be written, or the file would
-            be longer than :data:`MAX_TRUST_FILE`.
+    Raises: SigningError: ``trust-file``: the owner, a pattern or the revocation cannot be written, or the file would be
+        longer
+            than :data:`MAX_TRUST_FILE`.
     """
     lines = [
         'version = "1.0.0"',
@@ -137,13 +137,13 @@ def trust_file_bytes(
 
 
 def restate(entry: TrustEntry) -> bytes:
-    """Return a trust file that says what an entry says; errors as for :func:`trust_file_bytes`."""
+    """Return a trust file with the content of an entry; errors as for :func:`trust_file_bytes`."""
     limits = {"patterns": entry.patterns, "not_after": entry.not_after, "revoked": entry.revoked}
     return trust_file_bytes(entry.public, owner=entry.owner, **limits)  # type: ignore[arg-type]
 
 
 def trust_file_name(public: AnyKey) -> str:
-    """Return the file name a trust file of this key has below ``config/keys/trusted``."""
+    """Return the name of a trust file for this key below ``config/keys/trusted``."""
     return f"{public.fingerprint}.toml"
 
 
@@ -153,7 +153,7 @@ def _refuse(source: str, problem: str) -> NoReturn:
 
 
 def _refuse_unknown(table: Mapping[str, Any], source: str) -> None:
-    """Refuse unknown keys: one may be a limit that is misspelt, or that stands in another table than its own."""
+    """Refuse unknown keys: one may be a misspelt limit, or a limit in the wrong table."""
     for name, inner in (("", table), *((key, value) for key, value in table.items() if isinstance(value, dict))):
         for key in inner:
             if key in _KNOWN.get(name, ()):
@@ -189,7 +189,7 @@ def _quoted(value: str, key: str) -> str:
 
 
 def _patterns(table: Mapping[str, Any], source: str) -> tuple[str, ...] | None:
-    """Return what ``for`` names, or what ``namespaces`` and ``bundles`` of an older file come to."""
+    """Return the patterns of ``for``, or those equivalent to ``namespaces`` and ``bundles`` of an older file."""
     lists: dict[str, list[str]] = {}
     for name in ("for", *_OLD_LIMITS):
         if name in table:
@@ -215,10 +215,10 @@ def _patterns(table: Mapping[str, Any], source: str) -> tuple[str, ...] | None:
 
 
 def last_moment(text: str) -> datetime:
-    """Return the last moment of a date, of which the whole day in UTC counts, or of a date and time.
+    """Return the last moment of a date (the end of the day in UTC), or of a date and time.
 
     Raises:
-        SigningError: ``trust-file`` when it is neither.
+        SigningError: ``trust-file``: it is neither.
     """
     moment = _moment(text, "")
     assert moment is not None
@@ -267,10 +267,10 @@ def sign_trust_file(data: bytes, *, stem: str, key: SigningKey, now: datetime) -
 
 
 def signer_of(data: bytes, *, stem: str, keys: Iterable[TrustEntry]) -> str:
-    """Return the fingerprint of the key whose v2 signature holds on this trust file, else empty.
+    """Return the fingerprint of the key whose v2 signature on this trust file is valid, else empty.
 
-    Whether that key is trusted without limits is for :meth:`rye.trust.TrustSet.in_effect` to say. A signature of an
-    older format does not say what it was made for, so it does not count here.
+    :meth:`rye.trust.TrustSet.in_effect` decides whether that key is trusted without limits. A signature of an older
+    format does not say what it was made for, so it is not accepted here.
     """
     origin = _origin(stem)
     evidence = inspect(data, origin=origin, declared={})

@@ -1,8 +1,8 @@
-"""The trust set: all trust files of a run, and the one place that decides whether a key counts.
+"""The trust set: all trust files of a run, and the one place that decides whether a key may sign.
 
-A trust file is *in effect* if it is the user's own, or if a key that the user trusts without limits signed it. Of one
-key's files in effect, every limit holds, and one revocation is enough. All questions about a key, from a verdict to
-``rye trust list``, are answered by :meth:`TrustSet.may_sign`.
+A trust file is *in effect* if it is the user's own, or if a key that the user trusts without limits signed it. Among
+one key's files in effect, every limit applies, and one revocation is enough. All questions about a key, from a verdict
+to ``rye trust list``, are answered by :meth:`TrustSet.may_sign`.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from rye.trust.model import Origin, as_utc
 from rye.trust.trust_entry import TrustEntry, TrustScope, bundle_of
 
 ANYWHERE = Origin("", "", "", "")
-"""The place to ask about if a key counts anywhere at all. An empty field of a place stands for any value."""
+"""The place to pass when asking if a key may sign anything. An empty field of a place matches any value."""
 
 _RANKS = tuple(TrustScope)
 
 
 class Standing(NamedTuple):
-    """Whether a key counts at a place and a moment.
+    """Whether a key may sign at a place and time.
 
     Attributes:
-        code: Empty if it counts, else the reason code (:data:`rye.trust.reasons.REASONS`) that says why not.
+        code: Empty if it may, else the reason code (:data:`rye.trust.reasons.REASONS`) that says why not.
         entry: The trust file that decided; None for a key that no trust file names.
-        detail: Words that go with the code.
+        detail: Words for the template of the code.
     """
 
     code: str = ""
@@ -49,8 +49,8 @@ class TrustSet:
 
     Attributes:
         entries: The trust files.
-        audience: The registry that signatures on the items of projects must name; empty to accept any and none.
-        lists: (space, bundle, whether it is a client's folder) → its list.
+        audience: The registry that signatures on project items must name; empty to accept any and none.
+        lists: (space, bundle, whether it is a client folder) → its list.
     """
 
     entries: tuple[TrustEntry, ...] = ()
@@ -73,12 +73,12 @@ class TrustSet:
         return self._by_name.get(key, ())
 
     def may_sign(self, key: str, place: Origin, at: datetime) -> Standing:
-        """Return whether a key counts for what lies at a place, and if not, why not.
+        """Return whether a key may sign at a place, and if not, why not.
 
         Args:
             key: The fingerprint, as for :meth:`named`.
-            place: An item, or with empty type and id a whole space or bundle, or :data:`ANYWHERE`.
-            at: The moment.
+            place: An item; a whole space or bundle, if type and id are empty; or :data:`ANYWHERE`.
+            at: The time.
         """
         entries = self.named(key)
         if not entries:
@@ -97,7 +97,7 @@ class TrustSet:
         return standing
 
     def _decide(self, entries: tuple[TrustEntry, ...], place: Origin, at: datetime) -> Standing:
-        """Return the standing of a key by all its trust files, without regard to what might be done about it."""
+        """Return the standing of a key by all its trust files, without looking for a better remedy."""
         barring = [entry for entry in entries if entry.bars and self._bars(entry, place)]
         for entry in barring:
             if entry.revoked is not None:
@@ -140,19 +140,18 @@ class TrustSet:
         return bool(own) and all(each.patterns is None for each in own)
 
     def _bars(self, entry: TrustEntry, place: Origin) -> bool:
-        """Return whether a file, which revokes its key or cannot be read, bars that key from a place.
+        """Return whether a file, which revokes its key or cannot be read, blocks that key at a place.
 
-        A revocation stays in effect: it is asked whether its signer was ever trusted without limits, not whether that
-        key still counts. Else a key that is rotated or expires would bring a stolen one back. In its own bundle a
-        bundle's file always bars a key, and in its own project or bundle a file that cannot be read, whose signature
-        may be what is broken.
+        A revocation stays in effect: it is enough that its signer was once trusted without limits. Otherwise rotating
+        or expiring the signer's key would bring a stolen key back. In its own bundle a bundle's file always blocks a
+        key. In its own project or bundle an unreadable file does too, because its signature may be the broken part.
         """
         if entry.concerns(place) and (entry.scope is not TrustScope.PROJECT or entry.unread):
             return True
         return not entry.built_in and self._was_full(entry.signed_by)
 
     def _signer_before(self, place: Origin, at: datetime) -> str:
-        """Return in words that the user trusts a bundle by the name of other keys; empty if by none."""
+        """Return in words that the user trusts a bundle with other keys, by its name; empty if with none."""
         signers = " or ".join(self.bundle_signers(place.bundle, at)) if place.space == "system" else ""
         return f"; the signer of bundle {place.bundle} changed: you trusted {signers}" if signers else ""
 
@@ -170,18 +169,19 @@ class TrustSet:
     def demanded(self, origin: Origin) -> str:
         """Return the audience that a signature at ``origin`` must name; empty for any and none.
 
-        A project is what others copy and clone; bundles and the user's items are bound to their place by their keys.
+        Only projects demand one, because they are copied and cloned; bundles and the user's items are bound to their
+        place by their keys.
         """
         return self.audience if origin.space == "project" else ""
 
     def list_of(self, origin: Origin) -> ListState | None:
-        """Return the list of the space or bundle that a file lies in; None if it has none."""
+        """Return the list of the space or bundle that contains a file; None if it has none."""
         return self.lists.get((origin.space, origin.bundle, bool(origin.folder)))
 
     def digest(self, at: datetime) -> str:
-        """Return the SHA-256 hex of everything that verdicts at a moment depend on, and nothing else.
+        """Return the SHA-256 hex of exactly what verdicts at a time depend on.
 
-        Equal digests mean equal verdicts on equal evidence. The moment enters only by what has expired by then.
+        Equal digests mean equal verdicts on equal evidence. The time matters only through what has expired by then.
         """
         rows = sorted(
             json.dumps([*entry.facts(), entry.expired(at), self.in_effect(entry, at)]) for entry in self.entries
@@ -190,6 +190,6 @@ class TrustSet:
 
 
 def _is_for_other_bundles(entry: TrustEntry | None, place: Origin) -> bool:
-    """Return whether a file of the user trusts a key for other bundles by name, and for nothing else."""
+    """Return whether a user's file trusts a key for other bundles by name, and for nothing else."""
     patterns = entry.patterns if entry and entry.is_users and place.space == "system" else None
     return bool(patterns) and not any(bundle_of(each) in {"", place.bundle} for each in patterns or ())

@@ -1,10 +1,10 @@
-"""Trust files on disk; the only file of this room that reads any.
+"""Reads trust files from disk; the only module of this room that reads any files.
 
-The idea: the trust files of all spaces make one set, each entry marked with the place of its file, and
-:class:`TrustSet` decides what a place may say. The invariant: no fault lets a key count for more. The file of a
-project or bundle is read only where no link leads out of its root. A file that cannot be read is a warning, and bars
-the key that its name states, as it could be the one that revokes it; one of the user's or the caller's own that names
-no key is kept as ``unreadable``, so that a verification can refuse to call itself complete.
+Idea: the trust files of all spaces make one set, each entry marked with its file's place, and :class:`TrustSet` decides
+what a place may say. Invariant: no fault extends what a key may sign. The file of a project or bundle is read only if
+no link leads out of its root. A file that cannot be read gives a warning, and blocks the key in its name, because it
+may be a revocation of it. If it is the user's or the caller's own and names no key, it is kept as ``unreadable``, so
+that a verification can refuse to call itself complete.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ from rye.trust.trust_entry import OWN, TrustEntry, TrustScope
 from rye.trust.trust_file import MAX_TRUST_FILE, parse_trust_file, signer_of
 from rye.trust.trust_set import TrustSet
 
-# ruff: noqa: PTH110, PTH112, PTH114 - those of Path raise where a folder may not be entered, or a name is too long
+# ruff: noqa: PTH110, PTH112, PTH114 - the methods of Path raise if a folder may not be entered or a name is too long
 
 _FINGERPRINT: Final = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
 
 MAX_TRUST_FILES: Final = 256
-"""Trust files of one folder that are read: the first by name."""
+"""Maximum number of trust files read in one folder: the first by name."""
 
 _SHOWN: Final = 5
-"""Unreadable files of one folder of which each has a warning of its own."""
+"""Maximum number of unreadable files in one folder that get a warning of their own."""
 
 TRUSTED_FOLDER: Final = Path("config", "keys", "trusted")
-"""Where trust files stand below the root of a space."""
+"""Path of the trust files below the root of a space."""
 
 
 def system_clock() -> datetime:
-    """Return the present moment in UTC; the :class:`rye.trust.model.Clock` of a real run."""
+    """Return the current time in UTC; the :class:`rye.trust.model.Clock` of a real run."""
     return datetime.now(UTC)
 
 
 class UnreadTrust(NamedTuple):
-    """A trust file, or a folder of them, that cannot be read: where it stands, whose it is, and why.
+    """A trust file, or a folder of them, that cannot be read: its path, its owner, and the reason.
 
     Attributes:
         path: The file or folder.
-        message: The sentence that warns of it; empty where that of the folder does.
-        scope: As that of its entry would be; so are ``bundle`` and ``signed_by``.
+        message: The warning; empty if the folder's warning covers it.
+        scope: The scope of its entry; likewise ``bundle`` and ``signed_by``.
         fault: Why it cannot be read.
         name: The fingerprint that is its name, else empty.
     """
@@ -64,7 +64,7 @@ class UnreadTrust(NamedTuple):
     name: str = ""
 
     def entry(self, public: AnyKey) -> TrustEntry:
-        """Return the entry that stands for the file in a trust set, where its name is that of this key."""
+        """Return the entry that replaces the file in a trust set, for the key in its name."""
         return TrustEntry(
             public,
             "",
@@ -81,9 +81,9 @@ class TrustLoad(NamedTuple):
 
     Attributes:
         trust: The set.
-        warnings: The sentences, also on named folders that hold no trust file.
-        unreadable: Named files and folders, and those of the user, that cannot be read and are not named after a
-            key: it is unknown which key they revoke.
+        warnings: The warnings, including those about named folders without trust files.
+        unreadable: Unreadable files and folders, named by the caller or the user's own, whose names state no key: it is
+            unknown which key they revoke.
     """
 
     trust: TrustSet
@@ -114,28 +114,23 @@ def load_trust(
 ) -> TrustLoad:
     """Read the trust files of all spaces.
 
-    A file that cannot be read is taken to revoke the key that it is named after, as far as it could: to break a file
-    that revokes or limits a key never lets it count.
+    An unreadable file is treated as revoking the key in its name, as far as it could. So breaking a file that revokes
+    or limits a key never makes the key acceptable.
 
-    Args:
-        user: Root of the user space: the folder that holds ``config/keys/trusted``.
-        project: Root of the project space.
-        others: Root of each other project, by its name.
-        bundles: Root of each bundle, by bundle id.
-        built_in: Root of the one of them whose own trust files are in effect for its items, while a bundle is inspected
-            or signed.
-        own_key: Base64 of the key that signs rye's own items, the bundle ``rye``.
-        named: Trust files, or folders of them, that the caller trusts for this run.
-        organisation: Folder of trust files that an organisation ships for all users, and why nothing in it counts.
-        checkouts: Folders in which no trust file of the user may lie: what brings its own keys would vouch for itself.
-        user_fault: Why nothing of the user space counts; None if it does.
+    Args: user: Root of the user space: the folder that holds ``config/keys/trusted``. project: Root of the project
+        space. others: Root of each other project, by its name. bundles: Root of each bundle, by bundle id. built_in:
+        Root of the bundle whose own trust files are in effect for its items, while it is inspected or signed. own_key:
+        Base64 of the key that signs rye's own items, the bundle ``rye``. named: Trust files, or folders of them, that
+        the caller trusts for this run. organisation: Folder of trust files that an organisation ships for all users,
+        and the fault that makes it unusable. checkouts: Folders that may not contain trust files of the user; else a
+        checkout could bring its own keys. user_fault: Why the user space must be ignored; None if it can be used.
 
     Returns:
-        The set, and what could not be read.
+        The set, and the files that could not be read.
 
     Raises:
-        NotFoundError: ``trust-not-found`` when a named path does not exist.
-        SigningError: When a file that the caller named itself cannot be taken.
+        NotFoundError: ``trust-not-found``: a named path does not exist.
+        SigningError: A file named by the caller is not accepted.
     """
     found = _Found()
     for path in named:
@@ -213,10 +208,10 @@ class _Found:
         checkouts: Sequence[str] = (),
         fault: EnvironmentFault | None = None,
     ) -> None:
-        """Read the trust files of a folder; of a ``root``, none that a link leads out of it to.
+        """Read the trust files of a folder; skip those that a link leads to outside the ``root``.
 
-        Of the user's and the organisation's, none that others own or can write, or that lies in one of the
-        ``checkouts``; no file at all where there is a ``fault`` in the whole.
+        In user and organisation folders, skip files that others own or can write, or that lie in one of the
+        ``checkouts``. If the folder as a whole has a ``fault``, read no file.
         """
         paths: list[Path] = []
         try:
@@ -260,7 +255,7 @@ class _Found:
                 self.entries.append(entry)
 
     def _first(self, paths: list[Path], folder: Path, scope: TrustScope, bundle: str) -> list[Path]:
-        """Return the first :data:`MAX_TRUST_FILES`; warn once of the others, and bar the keys in their names."""
+        """Return the first :data:`MAX_TRUST_FILES`; warn once about the rest, and block the keys in their names."""
         if len(paths) > MAX_TRUST_FILES:
             message = f"{folder} holds {len(paths):,} trust files; rye reads the first {MAX_TRUST_FILES} by name"
             fault = SigningError("trust-file", message, hint="remove the trust files that you do not need")
@@ -271,7 +266,6 @@ class _Found:
 
 
 def _key_name(path: Path) -> str:
-    """Return the fingerprint that a trust file is named after, else empty."""
     stem = path.stem.casefold()
     return stem if _FINGERPRINT.fullmatch(stem) else ""
 
@@ -289,16 +283,16 @@ def leads_out(path: Path, root: Path) -> bool:
 
 
 def trust_paths(folder: Path) -> list[Path]:
-    """Return the trust files in a folder, by name: those that end with ``.toml``, in letters of any case.
+    """Return the trust files in a folder, sorted by name: those that end with ``.toml``, in any case.
 
     Raises:
-        OSError: The folder is not there or cannot be listed.
+        OSError: The folder is missing or cannot be listed.
     """
     return sorted(path for path in folder.iterdir() if path.suffix.lower() == ".toml" and path.name[0] not in "._")
 
 
 def read_trust_bytes(path: Path, limit: int = MAX_TRUST_FILE) -> bytes:
-    """Return the bytes of a trust file or public key, at most one more than ``limit``; a pipe is not waited for.
+    """Return the bytes of a trust file or public key, at most one more than ``limit``; never block on a pipe.
 
     Raises:
         SigningError: ``not-a-file``.
