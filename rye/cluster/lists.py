@@ -276,7 +276,7 @@ class RegistryLists:
         for held in self.held:
             state = held.state(trust, now, self._seen.get(held.place))
             whose = f"the signed list of {held.root.source} in {self._address}"
-            if not state.counts:
+            if not state.is_valid:
                 code, words = state.code or "list-rollback", state.words
                 forget = f"; if its owner began anew, remove {self._record()}" if held.place in self._seen else ""
                 warnings.append(f"{whose} does not count: {words} [{code}]{forget}")

@@ -66,7 +66,7 @@ class BundleSigners:
     @property
     def fingerprints(self) -> tuple[str, ...]:
         """The keys that can be trusted for the bundle: those that it does not revoke itself."""
-        return tuple(each.entry.fingerprint for each in self.signers if not each.entry.bars)
+        return tuple(each.entry.fingerprint for each in self.signers if not each.entry.blocks_key)
 
 
 def find_bundle(layout: Layout, name: str) -> tuple[Root, ...]:
@@ -120,7 +120,7 @@ def read_signers_of(roots: Sequence[Root], trust: TrustSet, *, now: datetime) ->
     others.update(fault.code for fault in missed)
     trusted = {entry.fingerprint: entry for entry in _trusted_for(bundle, trust)}
     # of several files of one key, the one that bars it decides
-    entries = {key: max(own.named(key), key=lambda entry: entry.bars) for key in items}
+    entries = {key: max(own.named(key), key=lambda entry: entry.blocks_key) for key in items}
     signers = [BundleSigner(entries[key], dict(counts), key in trusted) for key, counts in items.items()]
     signers.sort(key=lambda each: (-sum(each.items.values()), each.entry.fingerprint))
     before = tuple(entry for key, entry in sorted(trusted.items()) if key not in items)

@@ -293,7 +293,7 @@ class Keyring:
     def _facts(self, name: str, public: PublicKey | None, **more: Any) -> KeyFacts:
         if public is None:
             return KeyFacts(name, **more)
-        trusted = self.trust.standing(public).counts
+        trusted = self.trust.standing(public).is_allowed
         return KeyFacts(name, public.fingerprint, trusted=trusted, public_pem=public.pem, **more)
 
     def _path(self, name: str) -> Path:

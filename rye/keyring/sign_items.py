@@ -336,7 +336,7 @@ def _remove_unneeded(trust: TrustSet, needed: set[str]) -> tuple[str, ...]:
 
     Those that revoke a key, or may do so, stay: what it signed would count again where another file names it.
     """
-    unneeded = [entry.source for entry in trust.entries if not entry.bars and entry.fingerprint not in needed]
+    unneeded = [entry.source for entry in trust.entries if not entry.blocks_key and entry.fingerprint not in needed]
     for path in unneeded:
         write_file(Path(path), None)
     return tuple(unneeded)

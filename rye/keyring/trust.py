@@ -169,7 +169,7 @@ class Trust:
     def distrust_bundle(self, entry: TrustEntry, bundle: str) -> TrustChange:
         """Let a key of the user space no longer sign the items of a bundle that it is trusted for by name."""
         path, left = Path(entry.source), tuple(each for each in entry.patterns or () if bundle_of(each) != bundle)
-        data = restate(dataclasses.replace(entry, patterns=left)) if left or entry.bars else None
+        data = restate(dataclasses.replace(entry, patterns=left)) if left or entry.blocks_key else None
         return planned("narrowed", entry, path, ((path, data),))
 
     def remove(self, key: str, *, space: str = "user", force: bool = False) -> TrustChange:
@@ -186,7 +186,7 @@ class Trust:
             hint = f"it is named by {', '.join(where)}" if where else "rye trust list shows every key"
             message = f"no trust file of {space} space names key {known.fingerprint[:16]}"
             raise NotFoundError("key-not-found", message, hint=hint)
-        if any(entry.bars for entry in before) and not force:
+        if any(entry.blocks_key for entry in before) and not force:
             how = "is" if any(entry.revoked for entry in before) else "may be"
             message = f"key {known.fingerprint[:16]} {how} revoked by this trust file; without it, it may count again"
             raise SigningError("trust-revoked", message, hint="leave it, or remove it with --force")
@@ -360,7 +360,7 @@ class Trust:
         same = dict.fromkeys(
             each.fingerprint[:16]
             for each in self.load().trust.entries
-            if each.is_users and not each.bars and each.fingerprint != entry.fingerprint
+            if each.is_users and not each.blocks_key and each.fingerprint != entry.fingerprint
             if entry.owner and each.owner.casefold() == entry.owner.casefold()
         )
         keys = ", ".join(same)

@@ -61,13 +61,13 @@ def list_entry(entry: TrustEntry, trust: TrustSet, now: datetime) -> TrustedKey:
     decides = standing.entry or entry
     if entry.unread:
         reason = f"cannot be read, and may revoke the key: {entry.unread}"
-    elif not standing.counts:
+    elif not standing.is_allowed:
         reason = REASONS[standing.code].words.format(signer=decides.signer, detail=standing.detail, key="", ref="")
     elif trust.in_effect(entry, now):
         reason = f"for {reach_of(entry)}: {why_in_effect(entry)}"
     else:
         reason = f"for {reach_of(decides)}, by {decides.source or decides.home}; this file is not in effect"
-    if standing.counts:
+    if standing.is_allowed:
         reason += "".join(_exceptions(entry, trust, now))
     return TrustedKey(
         fingerprint=entry.fingerprint,
@@ -79,8 +79,8 @@ def list_entry(entry: TrustEntry, trust: TrustSet, now: datetime) -> TrustedKey:
         revoked=entry.revoked,
         signed_by=entry.signed_by,
         path=entry.source,
-        counts=standing.counts and not entry.unread,
-        code="counts" if standing.counts and not entry.unread else standing.code or "trust-unread",
+        counts=standing.is_allowed and not entry.unread,
+        code="counts" if standing.is_allowed and not entry.unread else standing.code or "trust-unread",
         reason=reason,
     )
 

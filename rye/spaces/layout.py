@@ -132,7 +132,7 @@ class Layout(NamedTuple):
         load = load_trust(
             user=self.user,
             project=None if self.project is None else self.project / FOLDER,
-            others=other_projects,
+            other_projects=other_projects,
             checkouts=checkouts,
             user_fault=user_fault(self.user, checkouts),
             bundles={root.bundle: root.trust_root for root in self.roots if root.space == "system" and root not in own},

@@ -307,7 +307,7 @@ def check_list(root: Root, *, trust: TrustSet, required: bool = False) -> ListRe
     if state.listed is None:
         read_list(folder)  # raises if the disk is at fault, not the list
         return replace(report, findings=(Change(state.code, LIST_FILE, state.detail, list_digest(folder)),))
-    listed, digest = state.listed, list_digest(folder) if not state.counts else ""
+    listed, digest = state.listed, list_digest(folder) if not state.is_valid else ""
     faults = [Change(state.code, LIST_FILE, state.words, digest)] if state.code else []
     faults += [Change("list-rollback", LIST_FILE, state.older, digest)] if state.older else []
     files, problems = files_below(folder, root)

@@ -95,7 +95,7 @@ class ForeignKey:
         from cryptography.x509.oid import NameOID
 
         subject = load(self.der).subject if self.is_certificate else ()
-        values = {each.oid: str(each.value) for each in subject}
+        values = {attribute.oid: str(attribute.value) for attribute in subject}
         name = values.get(NameOID.ORGANIZATION_NAME) or values.get(NameOID.COMMON_NAME) or ""
         return name if name.isascii() and name.isprintable() and len(name) <= _MAX_NAME else ""
 
@@ -200,10 +200,10 @@ def _faults(certificate: Certificate, issuer: Certificate, below: int) -> Iterat
     if algorithm is not None and algorithm.name not in _HASHES:
         yield f"is signed with {algorithm.name}, which does not count"
     known = {ExtensionOID.BASIC_CONSTRAINTS, ExtensionOID.KEY_USAGE, ExtensionOID.EXTENDED_KEY_USAGE}
-    for each in certificate.extensions:
+    for extension in certificate.extensions:
         # name constraints are never checked here, so refuse them even if they are not critical
-        if each.oid == ExtensionOID.NAME_CONSTRAINTS or (each.critical and each.oid not in known):
-            yield f"has the extension {each.oid.dotted_string}, which rye does not check"
+        if extension.oid == ExtensionOID.NAME_CONSTRAINTS or (extension.critical and extension.oid not in known):
+            yield f"has the extension {extension.oid.dotted_string}, which rye does not check"
     yield from _use_faults(certificate, below)
 
 
@@ -212,10 +212,10 @@ def _use_faults(certificate: Certificate, below: int) -> Iterator[str]:
     from cryptography.x509 import BasicConstraints, ExtendedKeyUsage, KeyUsage
     from cryptography.x509.oid import ExtendedKeyUsageOID
 
-    values = [each.value for each in certificate.extensions]
-    basic = next((each for each in values if isinstance(each, BasicConstraints)), None)
-    usage = next((each for each in values if isinstance(each, KeyUsage)), None)
-    purposes = next((each for each in values if isinstance(each, ExtendedKeyUsage)), None)
+    values = [value.value for value in certificate.extensions]
+    basic = next((value for value in values if isinstance(value, BasicConstraints)), None)
+    usage = next((value for value in values if isinstance(value, KeyUsage)), None)
+    purposes = next((value for value in values if isinstance(value, ExtendedKeyUsage)), None)
     is_authority = basic is not None and basic.ca
     if is_authority != (below > 0):
         yield "may not issue certificates" if below else "is that of an authority, not of a signer"

@@ -162,8 +162,8 @@ def inspect(
     # by position, because this runs for every file and keywords take twice as long
     form, signed_at, digest, _, key, bound, audience = line
     wrong = f"the line is for {bound}, the file ends with {suffix}" if bound and suffix not in {"", bound} else ""
-    found = (_NAMES[form], coverage, wrong, (), digest, signature, key, signed_at, bound, audience, placement)
-    evidence = Evidence(content, "", "", *found)
+    fields = (_NAMES[form], coverage, wrong, (), digest, signature, key, signed_at, bound, audience, placement)
+    evidence = Evidence(content, "", "", *fields)
     # 6. Whether the file is where it says it is.
     return with_declared(evidence, declared, origin) if declared else evidence
 
@@ -261,8 +261,8 @@ def _of_list(folder: SkillFolder) -> Evidence:
     if folder.change:
         return _fault("", line, "skill-changed", folder.change)
     form, signed_at, digest, _, key, _, audience = line  # no extension is signed for a skill
-    found = (_NAMES[form], Coverage.WHOLE, "", (), digest, signature, key, signed_at, "", audience)
-    return Evidence("", "", "", *found, Placement.SKILL, folder.id)
+    fields = (_NAMES[form], Coverage.WHOLE, "", (), digest, signature, key, signed_at, "", audience)
+    return Evidence("", "", "", *fields, Placement.SKILL, folder.id)
 
 
 def with_declared(evidence: Evidence, declared: Mapping[str, str], origin: Origin) -> Evidence:
@@ -355,7 +355,7 @@ def _claims(declared: Mapping[str, str], origin: Origin) -> tuple[str, ...]:
     said = _stated(declared, "id")
     ids = [said] if said else []
     ids += [f"{place}/{name}" if place else name for place in (category, folder)]
-    fit = (each for each in ids if each != here and len(each) <= _LONGEST_ID and each.isprintable())
+    fit = (claim for claim in ids if claim != here and len(claim) <= _LONGEST_ID and claim.isprintable())
     return tuple(dict.fromkeys(fit))
 
 

@@ -62,41 +62,41 @@ def judge(
     if evidence.code:
         # without a known signer, a difference from the bundle proves nothing
         code, detail = (bundle.code, bundle.detail) if bundle.code else (evidence.code, evidence.detail)
-        return _found(code, evidence, origin, detail=detail)
+        return _signature(code, evidence, origin, detail=detail)
     # 2. The keys that the line may mean: 16 hex digits can match more than one.
     if not publics:
         standing = trust.may_sign(evidence.fingerprint, origin, now)
-        return _found(bundle.code or standing.code, evidence, origin, detail=bundle.detail or standing.detail)
+        return _signature(bundle.code or standing.code, evidence, origin, detail=bundle.detail or standing.detail)
     # 3. The signature. It is made for one place: the skill's directive, the list, or the file itself.
     place, (key, signed_as) = _signed_place(evidence, origin, trust), (bundle.key, "")
     if evidence.format != OMS:
         keys = {public: public.fingerprint for public in publics if isinstance(public, PublicKey)}
         key, signed_as = _signed_by(keys, evidence, place, verify)
     if not key:
-        return _found(bundle.code or "signature", evidence, origin, detail=bundle.detail)
+        return _signature(bundle.code or "signature", evidence, origin, detail=bundle.detail)
     # 4. The key: may it sign this file, and the skill or list by which it is signed?
     standing = trust.may_sign(key, origin, now)
-    if standing.counts and place is not origin:
+    if standing.is_allowed and place is not origin:
         standing = trust.may_sign(key, place, now)
     entry = standing.entry
-    found = partial(_found, evidence=evidence, origin=origin, entry=entry, subject=bundle.subject)
-    if not standing.counts and standing.code not in _UNTRUSTED_BUNDLE:
-        return found(standing.code, detail=standing.detail)
+    result = partial(_signature, evidence=evidence, origin=origin, entry=entry, subject=bundle.subject)
+    if not standing.is_allowed and standing.code not in _UNTRUSTED_BUNDLE:
+        return result(standing.code, detail=standing.detail)
     # 5. Audience.
     demanded = trust.demanded(origin)
-    if standing.counts and demanded not in {"", evidence.audience}:
-        return found("audience", detail=audience_words(evidence.audience, demanded))
+    if standing.is_allowed and demanded not in {"", evidence.audience}:
+        return result("audience", detail=audience_words(evidence.audience, demanded))
     # 6. Place.
     if signed_as or evidence.misplaced:
         code = "signed-elsewhere" if signed_as else "extension" if evidence.suffix else "misplaced"
         if signed_as == f"{origin.item_type}:{origin.item_id}":
             signed_as = f"{signed_as} without its folder"  # as no file of a project's skill is signed
-        return found(code, detail=signed_as or evidence.misplaced)
+        return result(code, detail=signed_as or evidence.misplaced)
     # 7. Coverage.
     if evidence.coverage is not Coverage.WHOLE:
-        return found(_PARTIAL_CODES[evidence.coverage], detail=evidence.detail)
+        return result(_PARTIAL_CODES[evidence.coverage], detail=evidence.detail)
     # 8. A bundle that is not trusted yet; else every check passed.
-    return found(standing.code or _GOOD.get(evidence.format, "ok-unbound"), detail=standing.detail)
+    return result(standing.code or _GOOD.get(evidence.format, "ok-unbound"), detail=standing.detail)
 
 
 def _bundle_signer(evidence: Evidence, publics: Iterable[AnyKey], now: datetime) -> BundleSigner:
@@ -152,31 +152,31 @@ def judge_list(
     """
     signed = origin._replace(item_type="list", item_id=listed.name)
     demanded, older = trust.demanded(origin), seen.older(listed) if seen else ""
-    counting, elsewhere, unknown = dict[str, ParsedLine](), list[ParsedLine](), list[str]()
+    valid, elsewhere, unknown = dict[str, ParsedLine](), list[ParsedLine](), list[str]()
     for line in listed.lines:
         publics = {entry.fingerprint: entry for entry in trust.named(line.fingerprint)}
-        entry = next((each for each in publics.values() if _holds_list(listed, line, each.public)), None)
+        entry = next((known for known in publics.values() if _holds_list(listed, line, known.public)), None)
         if publics and entry is None:
             return ListState(listed, "list-signature", f"key {line.fingerprint[:16]}", (), line, older)
-        if entry is None or not trust.may_sign(entry.fingerprint, signed, now).counts:
+        if entry is None or not trust.may_sign(entry.fingerprint, signed, now).is_allowed:
             unknown.append(line.fingerprint)
         elif demanded not in {"", line.audience}:
             elsewhere.append(line)
         else:
-            counting.setdefault(f"{entry.owner} {entry.fingerprint}".strip(), line)
-    line = next(iter([*counting.values(), *elsewhere, *listed.lines]))
-    state = ListState(listed, "", "", tuple(counting), line, older)
+            valid.setdefault(f"{entry.owner} {entry.fingerprint}".strip(), line)
+    line = next(iter([*valid.values(), *elsewhere, *listed.lines]))
+    state = ListState(listed, "", "", tuple(valid), line, older)
     if origin.bundle and origin.space == "system" and listed.name != origin.bundle:
         words = f"the list is that of {listed.name!r}, this is {origin.bundle!r}"
         return state._replace(code="list-name", detail=words)
     if place and not _is_called(listed.name, place):
         words = f"the list is that of {listed.name!r}, this is {place!r}"
         return state._replace(code="list-name", detail=words)
-    if elsewhere and not counting:
+    if elsewhere and not valid:
         return state._replace(code="list-name", detail=audience_words(line.audience, demanded))
     if now > listed.expires:
         return state._replace(code="list-expired", detail=f"{listed.expires:%Y-%m-%d}")
-    if not counting:
+    if not valid:
         return state._replace(code="list-signer", detail=f"no key that may sign it: {', '.join(unknown)}")
     return state
 
@@ -201,7 +201,7 @@ def _signed_place(evidence: Evidence, origin: Origin, trust: TrustSet) -> Origin
     return origin
 
 
-def _found(
+def _signature(
     code: str,
     evidence: Evidence,
     origin: Origin,
@@ -241,8 +241,8 @@ def _signed_by(
     if place.former_id and (key := _holds(keys, evidence, place.item_type, place.former_id, verify=verify)):
         return key, ""
     if evidence.format == EnvelopeFormat.V2:
-        others = [(kind, each) for each in (place.item_id, *evidence.claims) for kind in ITEM_TYPES]
-        for item_type, item_id in (*others, *((place.item_type, each) for each in _other_paths(place, evidence))):
+        candidates = [(kind, claim) for claim in (place.item_id, *evidence.claims) for kind in ITEM_TYPES]
+        for item_type, item_id in (*candidates, *((place.item_type, claim) for claim in _other_paths(place, evidence))):
             if key := _holds(keys, evidence, item_type, item_id, verify=verify):
                 return key, f"{item_type}:{item_id}"
     return "", ""
@@ -253,7 +253,7 @@ def _other_paths(place: Origin, evidence: Evidence) -> Iterator[str]:
     if place.skills:
         top, path = place.skills.removesuffix(place.folder), place.signed_id.removeprefix(place.skills)
         yield from (f"{place.skills}/{name}" for name in evidence.claims)
-        yield from (f"{top}{each.place}{path}" for each in OF_PROJECTS if each.format == "skill")
+        yield from (f"{top}{folder.place}{path}" for folder in OF_PROJECTS if folder.format == "skill")
 
 
 def _holds(

@@ -160,11 +160,11 @@ def misplacement(data: bytes, envelope: RawEnvelope, form: EnvelopeFormat) -> st
         return "it stands above the shebang instead of below it"
     first, least = (start - 1, 1) if envelope.number == 2 else (data.find(b"\n", end), end + 1)
     expected = b"\r\n" if first >= least and data[first - 1] == 0x0D else b"\n"
-    found = b"" if data[end - 1] != 0x0A else b"\r\n" if data[end - 2] == 0x0D else b"\n"
-    if found == expected or (form is not _V2 and found != b"\r\n"):
+    actual = b"" if data[end - 1] != 0x0A else b"\r\n" if data[end - 2] == 0x0D else b"\n"
+    if actual == expected or (form is not _V2 and actual != b"\r\n"):
         return ""
     names = {b"": "the end of the file", b"\n": "LF", b"\r\n": "CR LF"}
-    return f"it ends with {names[found]} instead of {names[expected]}"
+    return f"it ends with {names[actual]} instead of {names[expected]}"
 
 
 def decode_signature(text: str, form: EnvelopeFormat) -> bytes | None:

@@ -195,7 +195,7 @@ class ListState(NamedTuple):
     items: Mapping[tuple[str, str, str, str], str] = MappingProxyType({})
 
     @property
-    def counts(self) -> bool:
+    def is_valid(self) -> bool:
         """Whether the list is valid: the newest one seen, and signed by a key that may sign it."""
         return not (self.code or self.older)
 
@@ -312,27 +312,28 @@ def _malformed(what: str) -> SigningError:
     return SigningError("list-malformed", f"{LIST_FILE} cannot be read: {what}", hint=hint)
 
 
-def compare(listed: Mapping[str, ListedFile], found: Mapping[str, ListedFile]) -> tuple[Change, ...]:
+def compare(listed: Mapping[str, ListedFile], on_disk: Mapping[str, ListedFile]) -> tuple[Change, ...]:
     """Return how the files of a folder differ from a list, one change for each file, sorted by path.
 
     Args:
         listed: The files of the list by path.
-        found: The files on disk by path.
+        on_disk: The files on disk by path.
     """
-    return tuple(filter(None, (_change(path, listed.get(path), found.get(path)) for path in sorted({*listed, *found}))))
+    paths = sorted({*listed, *on_disk})
+    return tuple(filter(None, (_change(path, listed.get(path), on_disk.get(path)) for path in paths)))
 
 
-def _change(path: str, listed: ListedFile | None, found: ListedFile | None) -> Change | None:
+def _change(path: str, listed: ListedFile | None, on_disk: ListedFile | None) -> Change | None:
     shown = shown_names([path])
     if listed is None:
-        return Change("file-added", path, f"{shown} is not on the list", found.sha256 if found else "")
-    if found is None:
+        return Change("file-added", path, f"{shown} is not on the list", on_disk.sha256 if on_disk else "")
+    if on_disk is None:
         return Change("file-removed", path, f"{shown} is on the list and is missing", listed.sha256)
-    if found.sha256 != listed.sha256:
-        return Change("file-changed", path, f"{shown} differs from the file on the list", found.sha256)
-    if found.mode != listed.mode:
-        words = f"{shown} has mode {found.mode}, the list says {listed.mode}"
-        return Change("file-mode", path, words, found.sha256)
+    if on_disk.sha256 != listed.sha256:
+        return Change("file-changed", path, f"{shown} differs from the file on the list", on_disk.sha256)
+    if on_disk.mode != listed.mode:
+        words = f"{shown} has mode {on_disk.mode}, the list says {listed.mode}"
+        return Change("file-mode", path, words, on_disk.sha256)
     return None
 
 
@@ -356,7 +357,7 @@ def difference(rows: bytes, files: Sequence[ListedFile]) -> str:
 
 def shown_changes(changes: Sequence[Change]) -> str:
     """Return in words which files were added, removed or changed; empty for no changes."""
-    groups = {word: [each.path for each in changes if each.code == code] for code, word in _WORDS.items()}
+    groups = {word: [change.path for change in changes if change.code == code] for code, word in _WORDS.items()}
     return "; ".join(f"{word}: {shown_names(paths)}" for word, paths in groups.items() if paths)
 
 
@@ -366,8 +367,8 @@ def unlistable(files: Sequence[ListedFile]) -> str:
         return f"it has more than {MAX_SKILL_FILES:,} files"
     if len(write_rows(files)) > MAX_LIST_BYTES:
         return f"the list of its files has more than {MAX_LIST_BYTES:,} bytes"
-    if others := [file.path for file in files if file.mode not in _REGULAR]:
-        return f"links and other things that are no regular files cannot be signed: {shown_names(others)}"
+    if unsuitable := [file.path for file in files if file.mode not in _REGULAR]:
+        return f"links and other things that are no regular files cannot be signed: {shown_names(unsuitable)}"
     if not all(file.sha256 for file in files):
         return f"its files have more than {MAX_SKILL_BYTES:,} bytes"
     return _unlistable_names([*files, ListedFile(SKILL_SIGNATURE, "100644", "")])
@@ -387,9 +388,9 @@ def _unlistable_names(files: Iterable[ListedFile]) -> str:
 
 def uncovered(skill: Skill) -> str:
     """Return in words which files the signature of a skill's single file leaves out; empty if there are no others."""
-    others = sorted(file.path for file in skill.folder.files if file.path != skill.path)
-    count = "1 file of the skill is" if len(others) == 1 else f"{len(others)} files of the skill are"
-    return f"{count} not covered: {shown_names(others)}" if others else ""
+    left_out = sorted(file.path for file in skill.folder.files if file.path != skill.path)
+    count = "1 file of the skill is" if len(left_out) == 1 else f"{len(left_out)} files of the skill are"
+    return f"{count} not covered: {shown_names(left_out)}" if left_out else ""
 
 
 def is_clear(path: str) -> bool:

@@ -193,7 +193,7 @@ class Evidence(NamedTuple):
 
     def to_record(self) -> list[str]:
         """Return a flat list of text for JSON, readable by :meth:`from_record`."""
-        signature, *proof = [base64.b64encode(each).decode("ascii") for each in (self.signature, *self.proof)]
+        signature, *proof = [base64.b64encode(part).decode("ascii") for part in (self.signature, *self.proof)]
         line = (self.digest, signature, self.fingerprint, self.signed_at, self.suffix, self.audience)
         rest = (*line, self.placement, self.skill, " ".join(proof))
         return [_RECORD, *map(str, self[: Evidence._fields.index("claims")]), *map(str, rest), *self.claims]
@@ -208,7 +208,7 @@ class Evidence(NamedTuple):
         try:
             layout, content, code, detail, form, coverage, misplaced, *rest = record
             digest, signature, key, when, suffix, audience, placement, skill, parts, *claims = rest
-            raw, *proof = [base64.b64decode(each, validate=True) for each in (signature, *parts.split())]
+            raw, *proof = [base64.b64decode(text, validate=True) for text in (signature, *parts.split())]
             part, ids, place = Coverage(coverage), tuple(claims), Placement(placement)
             line = (digest, raw, key, when, suffix, audience, place, skill, tuple(proof))
             evidence = cls(content, code, detail, form, part, misplaced, ids, *line)

@@ -123,18 +123,18 @@ def _read_statement(statement: dict[str, Any]) -> tuple[str, dict[str, str], fro
     if not 0 < len(resources) <= MAX_SKILL_FILES:
         _refuse(f"it does not name between 1 and {MAX_SKILL_FILES:,} files")
     files: dict[str, str] = {}
-    for each in resources:
-        if (algorithm := _text(each, "algorithm")) != "sha256":
+    for resource in resources:
+        if (algorithm := _text(resource, "algorithm")) != "sha256":
             _refuse(f"it uses the algorithm {shown_names([algorithm])}", "oms-unknown")
-        path, digest = _text(each, "name"), _text(each, "digest")
+        path, digest = _text(resource, "name"), _text(resource, "digest")
         if not is_clear(path) or {"", ".", ".."} & set(path.split("/")) or path in files:
             _refuse(f"it names the file {shown_names([path])}, which is no path below the folder, or named twice")
         if not _is_digest(digest):
             _refuse(f"the digest of {shown_names([path])} is no SHA-256")
         files[path] = digest
-    whole = hashlib.sha256(b"".join(map(bytes.fromhex, files.values()))).hexdigest()
+    combined = hashlib.sha256(b"".join(map(bytes.fromhex, files.values()))).hexdigest()
     subjects, left_out = _list(statement, "subject"), way.get("ignore_paths", [])
-    if [each.get("digest") for each in subjects] != [{"sha256": whole}]:
+    if [resource.get("digest") for resource in subjects] != [{"sha256": combined}]:
         _refuse("its subject is not the digest of the files that it names")
     ignored = frozenset(path for path in _GIT_FILES if isinstance(left_out, list) and path in left_out)
     return _text({"name": ""} | subjects[0], "name"), files, ignored
@@ -178,9 +178,9 @@ def bundle_change(bundle: Bundle, files: Sequence[ListedFile]) -> str:
     if wrong := unlistable(files):
         return wrong
     # modes are not signed, so they are taken as equal
-    found = {file.path: file._replace(mode=_PLAIN) for file in files if not _is_left_out(file, bundle)}
+    on_disk = {file.path: file._replace(mode=_PLAIN) for file in files if not _is_left_out(file, bundle)}
     listed = {path: ListedFile(path, _PLAIN, digest) for path, digest in bundle.files.items()}
-    return shown_changes(compare(listed, found))
+    return shown_changes(compare(listed, on_disk))
 
 
 def _is_left_out(file: ListedFile, bundle: Bundle) -> bool:
@@ -199,9 +199,13 @@ def signer_of(evidence: Evidence, keys: Iterable[AnyKey], now: datetime) -> Bund
         now: The time at which certificates must be valid.
     """
     key, signature, (digests, *chain) = evidence.fingerprint, evidence.signature, evidence.proof
-    foreign = [each for each in keys if isinstance(each, ForeignKey) and each.is_certificate == bool(chain)]
+    foreign = [
+        key_or_root
+        for key_or_root in keys
+        if isinstance(key_or_root, ForeignKey) and key_or_root.is_certificate == bool(chain)
+    ]
     if not chain:
-        named = next((each for each in foreign if each.fingerprint == key), None)
+        named = next((key_or_root for key_or_root in foreign if key_or_root.fingerprint == key), None)
         if named is None:
             return BundleSigner(code="unknown-key")
         holds = _holds(named.der, False, signature, digests)
@@ -211,7 +215,7 @@ def signer_of(evidence: Evidence, keys: Iterable[AnyKey], now: datetime) -> Bund
     if not foreign:
         return BundleSigner(code="oms-root", detail=shown(load(chain[-1]).issuer))
     faults = {root.fingerprint: chain_fault(chain, root, now) for root in foreign}
-    root_key = next((each for each, fault in faults.items() if not fault), "")
+    root_key = next((key_or_root for key_or_root, fault in faults.items() if not fault), "")
     subject = shown(load(chain[0]).subject)
     if not root_key:
         return BundleSigner(code="oms-chain", detail=next(iter(faults.values())))
@@ -258,36 +262,36 @@ def _refuse(problem: str, code: str = "oms-malformed") -> NoReturn:
 
 def _json(data: bytes, what: str) -> dict[str, Any]:
     try:
-        found = load_json(data.decode())
+        table = load_json(data.decode())
     except (UnicodeDecodeError, ItemError):
         _refuse(f"{what} is no JSON that rye reads")
-    if not isinstance(found, dict):
+    if not isinstance(table, dict):
         _refuse(f"{what} is no JSON object")
-    return found
+    return table
 
 
 def _table(table: Any, key: str) -> dict[str, Any]:
-    found: dict[str, Any] = _of_type(table, key, dict)
-    return found
+    value: dict[str, Any] = _of_type(table, key, dict)
+    return value
 
 
 def _list(table: Any, key: str) -> list[Any]:
-    found: list[Any] = _of_type(table, key, list)
-    if not all(isinstance(each, dict) for each in found):
+    rows: list[Any] = _of_type(table, key, list)
+    if not all(isinstance(row, dict) for row in rows):
         _refuse(f"{key} is no list of objects")
-    return found
+    return rows
 
 
 def _text(table: Any, key: str) -> str:
-    found = _of_type(table, key, str)
-    return str(found)
+    text = _of_type(table, key, str)
+    return str(text)
 
 
 def _of_type(table: Any, key: str, kind: type) -> Any:
-    found = table.get(key) if isinstance(table, dict) else None
-    if not isinstance(found, kind):
+    value = table.get(key) if isinstance(table, dict) else None
+    if not isinstance(value, kind):
         _refuse(f"it has no proper {key}")
-    return found
+    return value
 
 
 def _base64(table: Any, key: str) -> bytes:

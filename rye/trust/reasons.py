@@ -231,7 +231,7 @@ def why_in_effect(entry: TrustEntry) -> str:
     return "part of rye" if entry.built_in else f"its trust file is signed with your key {entry.signed_by[:16]}"
 
 
-def audience_words(found: str, wanted: str) -> str:
+def audience_words(stated: str, demanded: str) -> str:
     """Return in words that a signature names another audience than the one demanded, or none."""
-    said = f"for the audience {found!r}" if found else "for no audience"
-    return f"{said}; {wanted!r} is demanded here"
+    said = f"for the audience {stated!r}" if stated else "for no audience"
+    return f"{said}; {demanded!r} is demanded here"

@@ -91,14 +91,14 @@ def _strings(blob: bytes) -> list[bytes]:
     Raises:
         ValueError: It is not encoded so.
     """
-    found, at = list[bytes](), 0
+    strings, at = list[bytes](), 0
     while at < len(blob):
         end = at + 4 + int.from_bytes(blob[at : at + 4])
-        if end > len(blob) or len(found) > 8:
+        if end > len(blob) or len(strings) > 8:
             raise ValueError("a length leads out of it")
-        found.append(blob[at + 4 : end])
+        strings.append(blob[at + 4 : end])
         at = end
-    return found
+    return strings
 
 
 def _owner(text: str) -> str:

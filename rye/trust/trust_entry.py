@@ -66,7 +66,7 @@ class TrustEntry:
         fingerprint: The fingerprint of the key.
         signer: Owner and short fingerprint, for sentences; a name that only the file itself gives is in quotes.
         is_users: Whether the file is the user's own.
-        bars: Whether the file revokes the key, or may do so because it cannot be read.
+        blocks_key: Whether the file revokes the key, or may do so because it cannot be read.
     """
 
     public: AnyKey
@@ -83,13 +83,13 @@ class TrustEntry:
     fingerprint: Fingerprint = field(init=False)
     signer: str = field(init=False)
     is_users: bool = field(init=False)
-    bars: bool = field(init=False)
+    blocks_key: bool = field(init=False)
 
     def __post_init__(self) -> None:
         fingerprint = self.public.fingerprint
         object.__setattr__(self, "fingerprint", fingerprint)
         object.__setattr__(self, "is_users", self.scope.is_users)
-        object.__setattr__(self, "bars", self.revoked is not None or bool(self.unread))
+        object.__setattr__(self, "blocks_key", self.revoked is not None or bool(self.unread))
         known = self.is_users or self.signed_by or self.built_in
         owner = self.owner if known else f"{self.owner!r} by its own word"
         object.__setattr__(self, "signer", f"{owner} ({fingerprint[:16]})" if self.owner else fingerprint[:16])
@@ -139,12 +139,12 @@ def _matches(pattern: str, place: Origin) -> bool:
                 return False
             if (kind not in {place.item_type, "skill"}) if colon else (place.item_type not in ITEM_TYPES):
                 return False
-            parts, wanted = composed(place.item_id).split("/"), composed(path).split("/")
-            if (is_skill or wanted[-1] == "*") and len(parts) > len(wanted):
-                parts = parts[: len(wanted)]
-            if len(parts) != len(wanted):
+            parts, segments = composed(place.item_id).split("/"), composed(path).split("/")
+            if (is_skill or segments[-1] == "*") and len(parts) > len(segments):
+                parts = parts[: len(segments)]
+            if len(parts) != len(segments):
                 return False
-            if any(want not in {"*", part} for want, part in zip(wanted, parts, strict=True)):
+            if any(segment not in {"*", part} for segment, part in zip(segments, parts, strict=True)):
                 return False
     return True
 

@@ -193,7 +193,7 @@ def _patterns(table: Mapping[str, Any], source: str) -> tuple[str, ...] | None:
     lists: dict[str, list[str]] = {}
     for name in ("for", *_OLD_LIMITS):
         if name in table:
-            if not isinstance(table[name], list) or not all(isinstance(each, str) for each in table[name]):
+            if not isinstance(table[name], list) or not all(isinstance(text, str) for text in table[name]):
                 _refuse(source, f"{name} is not a list of texts")
             lists[name] = table[name]
     if "for" in lists and len(lists) > 1:
@@ -208,7 +208,7 @@ def _patterns(table: Mapping[str, Any], source: str) -> tuple[str, ...] | None:
             if not good or not value.isprintable() or (name == "bundles" and bundle != value):
                 _refuse(source, f"{name}: {value!r} is not a pattern such as 'tool:rye/*' or 'bundle:core'")
     if "bundles" in lists:
-        parts = [f" {each}" for each in lists["namespaces"]] if "namespaces" in lists else [""]
+        parts = [f" {text}" for text in lists["namespaces"]] if "namespaces" in lists else [""]
         return tuple(f"bundle:{bundle}{part}" for bundle in lists["bundles"] for part in parts)
     named = lists.get("for", lists.get("namespaces"))
     return None if named is None else tuple(named)

@@ -38,7 +38,7 @@ class Standing(NamedTuple):
     detail: str = ""
 
     @property
-    def counts(self) -> bool:
+    def is_allowed(self) -> bool:
         """Whether the key may sign there."""
         return not self.code
 
@@ -98,14 +98,14 @@ class TrustSet:
 
     def _decide(self, entries: tuple[TrustEntry, ...], place: Origin, at: datetime) -> Standing:
         """Return the standing of a key by all its trust files, without looking for a better remedy."""
-        barring = [entry for entry in entries if entry.bars and self._bars(entry, place)]
-        for entry in barring:
+        blocking = [entry for entry in entries if entry.blocks_key and self._blocks(entry, place)]
+        for entry in blocking:
             if entry.revoked is not None:
                 return Standing("revoked", entry, f": {entry.revoked}" if any(entry.revoked) else "")
         readable = [entry for entry in entries if not entry.unread]
         first = (readable or entries)[0]
-        if barring:
-            return Standing("trust-unread", first, barring[0].source)
+        if blocking:
+            return Standing("trust-unread", first, blocking[0].source)
         in_effect = [entry for entry in readable if entry.concerns(place) and self.in_effect(entry, at)]
         for entry in in_effect:
             if entry.not_after is not None and entry.expired(at):
@@ -126,20 +126,20 @@ class TrustSet:
             return True
         signer = entry.signed_by
         return self._is_full(signer, at) and not any(
-            each.bars and self._bars(each, ANYWHERE) for each in self.named(signer)
+            revoking.blocks_key and self._blocks(revoking, ANYWHERE) for revoking in self.named(signer)
         )
 
     def _is_full(self, key: str, at: datetime) -> bool:
         """Return whether the user's own files trust a key without limits."""
         own = [entry for entry in self.named(key) if entry.is_users]
-        return self._was_full(key) and not any(each.bars or each.expired(at) for each in own)
+        return self._was_full(key) and not any(file.blocks_key or file.expired(at) for file in own)
 
     def _was_full(self, key: str) -> bool:
         """Return whether the user's own files trust a key without limits, or did before it was revoked or expired."""
         own = [entry for entry in self.named(key) if entry.is_users]
-        return bool(own) and all(each.patterns is None for each in own)
+        return bool(own) and all(file.patterns is None for file in own)
 
-    def _bars(self, entry: TrustEntry, place: Origin) -> bool:
+    def _blocks(self, entry: TrustEntry, place: Origin) -> bool:
         """Return whether a file, which revokes its key or cannot be read, blocks that key at a place.
 
         A revocation stays in effect: it is enough that its signer was once trusted without limits. Otherwise rotating
@@ -158,11 +158,11 @@ class TrustSet:
     def bundle_signers(self, bundle: str, at: datetime) -> tuple[str, ...]:
         """Return the signers, in words, that the user trusts for a bundle by its name."""
         place = Origin("system", bundle, "", "")
-        named = (each for each in self.entries if bundle in map(bundle_of, each.patterns or ()))
+        named = (entry for entry in self.entries if bundle in map(bundle_of, entry.patterns or ()))
         signers = dict.fromkeys(
-            each.signer
-            for each in named
-            if each.is_users and self._decide(self.named(each.fingerprint), place, at).counts
+            entry.signer
+            for entry in named
+            if entry.is_users and self._decide(self.named(entry.fingerprint), place, at).is_allowed
         )
         return tuple(signers)
 
@@ -192,4 +192,4 @@ class TrustSet:
 def _is_for_other_bundles(entry: TrustEntry | None, place: Origin) -> bool:
     """Return whether a user's file trusts a key for other bundles by name, and for nothing else."""
     patterns = entry.patterns if entry and entry.is_users and place.space == "system" else None
-    return bool(patterns) and not any(bundle_of(each) in {"", place.bundle} for each in patterns or ())
+    return bool(patterns) and not any(bundle_of(pattern) in {"", place.bundle} for pattern in patterns or ())

@@ -103,7 +103,7 @@ def load_trust(
     *,
     user: Path | None = None,
     project: Path | None = None,
-    others: Mapping[str, Path] | None = None,
+    other_projects: Mapping[str, Path] | None = None,
     bundles: Mapping[str, Path] | None = None,
     built_in: Path | None = None,
     own_key: str = "",
@@ -118,12 +118,13 @@ def load_trust(
     or limits a key never makes the key acceptable.
 
     Args: user: Root of the user space: the folder that holds ``config/keys/trusted``. project: Root of the project
-        space. others: Root of each other project, by its name. bundles: Root of each bundle, by bundle id. built_in:
-        Root of the bundle whose own trust files are in effect for its items, while it is inspected or signed. own_key:
-        Base64 of the key that signs rye's own items, the bundle ``rye``. named: Trust files, or folders of them, that
-        the caller trusts for this run. organisation: Folder of trust files that an organisation ships for all users,
-        and the fault that makes it unusable. checkouts: Folders that may not contain trust files of the user; else a
-        checkout could bring its own keys. user_fault: Why the user space must be ignored; None if it can be used.
+        space. other_projects: Root of each other project, by its name. bundles: Root of each bundle, by bundle id.
+        built_in: Root of the bundle whose own trust files are in effect for its items, while it is inspected or signed.
+        own_key: Base64 of the key that signs rye's own items, the bundle ``rye``. named: Trust files, or folders of
+        them, that the caller trusts for this run. organisation: Folder of trust files that an organisation ships for
+        all users, and the fault that makes it unusable. checkouts: Folders that may not contain trust files of the
+        user; else a checkout could bring its own keys. user_fault: Why the user space must be ignored; None if it can
+        be used.
 
     Returns:
         The set, and the files that could not be read.
@@ -132,28 +133,28 @@ def load_trust(
         NotFoundError: ``trust-not-found``: a named path does not exist.
         SigningError: A file named by the caller is not accepted.
     """
-    found = _Found()
+    collector = _Collector()
     for path in named:
-        found.add_named(path)
+        collector.add_named(path)
     if user is not None:
-        found.add_folder(user / TRUSTED_FOLDER, TrustScope.USER, checkouts=checkouts, fault=user_fault)
+        collector.add_folder(user / TRUSTED_FOLDER, TrustScope.USER, checkouts=checkouts, fault=user_fault)
     shipped, fault = organisation
     if shipped is not None:
-        found.add_folder(shipped, TrustScope.ORGANISATION, checkouts=checkouts, fault=fault)
-    signers = tuple(found.entries)
-    for name, root in (({} if project is None else {"": project}) | dict(others or {})).items():
-        found.add_folder(root / TRUSTED_FOLDER, TrustScope.PROJECT, root=root, bundle=name, signers=signers)
+        collector.add_folder(shipped, TrustScope.ORGANISATION, checkouts=checkouts, fault=fault)
+    signers = tuple(collector.entries)
+    for name, root in (({} if project is None else {"": project}) | dict(other_projects or {})).items():
+        collector.add_folder(root / TRUSTED_FOLDER, TrustScope.PROJECT, root=root, bundle=name, signers=signers)
     if own_key:
         public = PublicKey.from_base64(own_key)
-        found.entries.append(TrustEntry(public, "rye", TrustScope.BUNDLE, OWN, built_in=True, source="rye itself"))
+        collector.entries.append(TrustEntry(public, "rye", TrustScope.BUNDLE, OWN, built_in=True, source="rye itself"))
     for bundle, root in (bundles or {}).items():
         is_own = built_in is not None and os.path.realpath(root) == os.path.realpath(built_in)
         where: dict[str, Any] = {"root": root, "bundle": bundle}
-        found.add_folder(root / TRUSTED_FOLDER, TrustScope.BUNDLE, built_in=is_own, signers=signers, **where)
-    return found.load()
+        collector.add_folder(root / TRUSTED_FOLDER, TrustScope.BUNDLE, built_in=is_own, signers=signers, **where)
+    return collector.load()
 
 
-class _Found:
+class _Collector:
     """Collects the entries of trust files, and the files that cannot be read."""
 
     def __init__(self) -> None:
@@ -167,17 +168,19 @@ class _Found:
         keys = defaultdict[str, list[AnyKey]](list)
         for name, public in named:
             keys[name].append(public)
-        barring = [each.entry(public) for each in self._unread if each.name for public in keys.get(each.name, ())]
-        unreadable = tuple(each for each in self._unread if each.scope.is_users and not each.name)
-        return TrustLoad(TrustSet((*self.entries, *barring)), (*self._warnings(), *self._empty), unreadable)
+        blocking = [
+            unread.entry(public) for unread in self._unread if unread.name for public in keys.get(unread.name, ())
+        ]
+        unreadable = tuple(unread for unread in self._unread if unread.scope.is_users and not unread.name)
+        return TrustLoad(TrustSet((*self.entries, *blocking)), (*self._warnings(), *self._empty), unreadable)
 
     def _warnings(self) -> Iterator[str]:
         """Yield the messages on the first few files of each folder, and how many more there are."""
         counts = Counter[Path]()
-        for each in self._unread:
-            counts[each.path.parent] += bool(each.message)
-            if each.message and counts[each.path.parent] <= _SHOWN:
-                yield each.message
+        for unread in self._unread:
+            counts[unread.path.parent] += bool(unread.message)
+            if unread.message and counts[unread.path.parent] <= _SHOWN:
+                yield unread.message
         for folder, count in counts.items():
             if count > _SHOWN:
                 yield f"{count - _SHOWN} more trust files in {folder} are left out"
@@ -260,8 +263,8 @@ class _Found:
             message = f"{folder} holds {len(paths):,} trust files; rye reads the first {MAX_TRUST_FILES} by name"
             fault = SigningError("trust-file", message, hint="remove the trust files that you do not need")
             self._unread.append(UnreadTrust(folder, message, scope, fault, bundle))
-            others = ((path, _key_name(path)) for path in paths[MAX_TRUST_FILES:])
-            self._unread += [UnreadTrust(path, "", scope, fault, bundle, name=name) for path, name in others if name]
+            rest = ((path, _key_name(path)) for path in paths[MAX_TRUST_FILES:])
+            self._unread += [UnreadTrust(path, "", scope, fault, bundle, name=name) for path, name in rest if name]
         return paths[:MAX_TRUST_FILES]
 
 

@@ -142,7 +142,9 @@ class Signers(NamedTuple):
 
     def option(self, origin: Origin) -> str | None:
         """Return the option that names a key that counts for an origin, empty for the default key; None without any."""
-        counting = (option for key, option in self.keys.items() if self.trust.may_sign(key, origin, self.now).counts)
+        counting = (
+            option for key, option in self.keys.items() if self.trust.may_sign(key, origin, self.now).is_allowed
+        )
         return next(counting, None)
 
 

@@ -199,7 +199,7 @@ class SpaceSim:
         folder = trusted or self.root(f"system:{bundle}") / TRUSTED_FOLDER
         for entry in load_trust(named=[folder]).trust.entries:
             pin = (TRUSTED_FOLDER / trust_file_name(entry.public)).as_posix()
-            if not entry.bars and not self.path("user", pin).exists():
+            if not entry.blocks_key and not self.path("user", pin).exists():
                 self.write(
                     "user", pin, trust_file_bytes(entry.public, owner=entry.owner, patterns=(f"bundle:{bundle}",))
                 )

@@ -136,13 +136,19 @@ def render_signers(signers: BundleSigners, planned: Sequence[TrustChange], termi
     yield f"bundle {terminal.style(inline(signers.bundle), bold=True)}{version}  {terminal.dim(inline(signers.path))}"
     for signer in signers.signers:
         entry = signer.entry
-        state = ", revoked by the bundle itself" if entry.bars else ", trusted for it already" if signer.trusted else ""
+        state = (
+            ", revoked by the bundle itself"
+            if entry.blocks_key
+            else ", trusted for it already"
+            if signer.trusted
+            else ""
+        )
         yield f"key          {terminal.style(inline(entry.fingerprint), 'cyan')}{state}"
         yield f"owner        {inline(entry.owner) or 'none named'} (as the bundle says)"
         counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(signer.items.items()))
         yield f"signed       {plural(sum(signer.items.values()), 'item')}: {counts} once you trust it for the bundle"
         yield f"counts for   {inline(reaches.get(entry.fingerprint, 'nothing'))}"
-    for text in dict.fromkeys(signer for change in planned for signer in change.warnings):
+    for text in dict.fromkeys(warning for change in planned for warning in change.warnings):
         yield f"warning      {inline(text)}"
     for code, count in sorted(signers.others.items()):
         yield f"not counted  {plural(count, 'item')} [{inline(code)}]"

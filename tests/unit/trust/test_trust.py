@@ -230,11 +230,11 @@ def test_a_key_counts_by_one_rule(where: Origin, code: str, entries: list[TrustE
     for order in (entries, entries[::-1]):
         trust = TrustSet(tuple(order))
         standing = trust.may_sign(PAT.public.fingerprint, where, NOW)
-        assert (standing.code, standing.counts) == (code, not code)
+        assert (standing.code, standing.is_allowed) == (code, not code)
         if where.item_type == "tool":
             signature = verdict(sign(TOOL, PAT, origin=where), where, trust=trust)
             assert signature.code == (code or "ok")
-            assert (signature.verdict is Verdict.TRUSTED) == standing.counts
+            assert (signature.verdict is Verdict.TRUSTED) == standing.is_allowed
 
 
 DETAILS: list[tuple[Origin, str, list[TrustEntry]]] = [
@@ -325,7 +325,7 @@ SETS = st.lists(ENTRIES | st.sampled_from([entry(ANN), entry(PAT)]) | RYE, max_s
 def test_may_sign_is_what_a_naive_reading_of_the_rule_says(entries: list[TrustEntry], where: Origin) -> None:
     """Any set of trust files, any place: the twin counts the same keys, and no verdict trusts another one."""
     trust = TrustSet(tuple(entries))
-    counts = trust.may_sign(PAT.public.fingerprint, where, NOW).counts
+    counts = trust.may_sign(PAT.public.fingerprint, where, NOW).is_allowed
     assert counts == naive_counts(entries, PAT.public.fingerprint, where)
     if where.item_type == "tool":
         trusted = verdict(sign(TOOL, PAT, origin=where), where, trust=trust).verdict is Verdict.TRUSTED
