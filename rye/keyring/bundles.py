@@ -1,6 +1,6 @@
-"""Trust a bundle: show which keys signed which of its items, then trust those that the user confirms for this bundle.
+"""Trusts a bundle: shows which keys signed which items, then trusts the keys that the user confirms for this bundle.
 
-The bundle's own trust files only say which keys there are: they are read as claims of whoever made the bundle.
+The bundle's own trust files only say which keys there are; they are claims by whoever made the bundle.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rye.trust.trust_set import TrustSet
 from rye.trust.trust_store import load_trust
 
 _UNPROVEN = frozenset({"unknown-key", "signature"})
-"""Codes of signatures that no key of the bundle is known to have made, though the line names one."""
+"""Codes of signatures whose line names a key, but which no key of the bundle is known to have made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class BundleSigner:
     Attributes:
         entry: The bundle's own trust file of the key.
         items: Number of items that it validly signed, by the verdict that they have once it is trusted.
-        trusted: Whether the user trusts it for this bundle by name already.
+        trusted: Whether the user already trusts it for this bundle by name.
     """
 
     entry: TrustEntry
@@ -46,11 +46,12 @@ class BundleSigner:
 
 @dataclass(frozen=True, slots=True)
 class BundleSigners:
-    """Who signed a bundle.
+    """The signers of a bundle.
 
     Attributes:
-        bundle, version: Its id, and the version that it states.
-        path: Its root, or the folder that has those of clients.
+        bundle: Its id.
+        version: The version that it states.
+        path: Its root, or the folder that contains its client folders.
         signers: The keys, those with most items first.
         others: Number of items that none of these keys validly signed, by reason code.
         before: The user's trust files that name the bundle, of keys that signed none of its items.
@@ -65,16 +66,16 @@ class BundleSigners:
 
     @property
     def fingerprints(self) -> tuple[str, ...]:
-        """The keys that can be trusted for the bundle: those that it does not revoke itself."""
+        """The keys that can be trusted for the bundle: those that it does not itself revoke."""
         return tuple(each.entry.fingerprint for each in self.signers if not each.entry.blocks_key)
 
 
 def find_bundle(layout: Layout, name: str) -> tuple[Root, ...]:
-    """Return the roots of the bundle of an id, or in a folder.
+    """Return the roots of the bundle with an id, or in a folder.
 
     Raises:
         NotFoundError: ``bundle-not-found``.
-        ArgumentError: ``bad-target`` when it is rye's own, or the folder holds several.
+        ArgumentError: ``bad-target``: it is rye's own, or the folder holds several.
     """
     system = layout.in_space(Space.SYSTEM)
     roots = tuple(root for root in system if root.bundle == name)
@@ -93,12 +94,12 @@ def find_bundle(layout: Layout, name: str) -> tuple[Root, ...]:
 
 
 def read_signers_of(roots: Sequence[Root], trust: TrustSet, *, now: datetime) -> BundleSigners:
-    """Return who signed a bundle, by its own trust files, which are not believed in anything else.
+    """Return the signers of a bundle, using its own trust files only to look up keys.
 
     Args:
-        roots: Those of the bundle.
-        trust: The trust set of the user.
-        now: The moment by which keys expire.
+        roots: The roots of the bundle.
+        trust: The user's trust set.
+        now: The time at which keys may have expired.
     """
     bundle, home = roots[0].bundle, roots[0].trust_root
     own = with_lists(load_trust(bundles={bundle: home}, built_in=home), roots, now).trust
@@ -113,13 +114,13 @@ def read_signers_of(roots: Sequence[Root], trust: TrustSet, *, now: datetime) ->
             continue
         signature = judge(read.evidence, origin=read.origin, trust=own, now=now)
         proven = signature.code not in {read.evidence.code, *_UNPROVEN} and own.named(signature.signer)
-        if not proven:  # such as by a list that cannot be read
+        if not proven:  # for example signed by a list that cannot be read
             others[signature.code] += 1
         else:
             items.setdefault(signature.signer, Counter())[str(signature.verdict)] += 1
     others.update(fault.code for fault in missed)
     trusted = {entry.fingerprint: entry for entry in _trusted_for(bundle, trust)}
-    # of several files of one key, the one that bars it decides
+    # among several files of one key, one that blocks it decides
     entries = {key: max(own.named(key), key=lambda entry: entry.blocks_key) for key in items}
     signers = [BundleSigner(entries[key], dict(counts), key in trusted) for key, counts in items.items()]
     signers.sort(key=lambda each: (-sum(each.items.values()), each.entry.fingerprint))
@@ -129,7 +130,6 @@ def read_signers_of(roots: Sequence[Root], trust: TrustSet, *, now: datetime) ->
 
 
 def _trusted_for(bundle: str, trust: TrustSet) -> list[TrustEntry]:
-    """Return the user's trust files that name a bundle."""
     named = (entry for entry in trust.entries if entry.is_users)
     return [entry for entry in named if bundle in map(bundle_of, entry.patterns or ())]
 
@@ -140,17 +140,17 @@ def trust_bundle(
     fingerprints: Sequence[str],
     confirm: Callable[[Sequence[TrustChange]], None] | None = None,
 ) -> list[TrustChange]:
-    """Trust these keys for a bundle, and no longer those that were trusted for it before and are not among them.
+    """Trust some keys for a bundle, and distrust the keys trusted for it before that are not among them.
 
     Args:
-        trust: The trust files of the user.
-        signers: Who signed the bundle.
-        fingerprints: The keys.
+        trust: The user's trust files.
+        signers: The signers of the bundle.
+        fingerprints: The keys to trust.
         confirm: As for :func:`change_all`.
 
     Raises:
-        SigningError: ``fingerprint-mismatch`` where one signed no item of it, or the bundle itself revokes it;
-            ``nothing-signed`` where no key did; as for :meth:`Trust.trust_bundle` and :func:`change_all`.
+        SigningError: ``fingerprint-mismatch``: a key signed no item of it, or the bundle itself revokes it;
+            ``nothing-signed``: no key signed any; or as for :meth:`Trust.trust_bundle` and :func:`change_all`.
     """
     bundle = signers.bundle
     if not signers.fingerprints:

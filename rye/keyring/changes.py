@@ -1,4 +1,4 @@
-"""Changes of trust files: planned first, then shown, then written all or not at all; never through a link."""
+"""Changes of trust files: planned, shown, then all written or none; never through a link."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rye.trust.trust_entry import TrustEntry
 from rye.trust.trust_store import read_trust_bytes
 
 _LONGEST_KEPT = 1 << 20
-"""Bytes of the longest file that is put back when a later write fails."""
+"""Maximum size in bytes of a file that is restored if a later write fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +25,12 @@ class TrustChange(Report):
 
     Attributes:
         action: ``added``, ``removed``, ``revoked``, ``endorsed``, ``trusted``, ``narrowed`` or ``unchanged``.
-        fingerprint: Of the key.
+        fingerprint: The fingerprint of the key.
         owner: As the trust file names it.
         paths: The trust files.
-        warnings: Why the key may not count all the same.
-        reach: The items that the key counts for afterwards, in words; empty where it counts for fewer than before.
-        writes: What each file will hold, None for one that is removed. Not part of the JSON.
+        warnings: Why the key may still not be accepted.
+        reach: The items that the key may sign afterwards, in words; empty if these are fewer than before.
+        writes: The new content of each file, None for a removed one. Not part of the JSON.
     """
 
     action: str
@@ -42,7 +42,7 @@ class TrustChange(Report):
     writes: tuple[tuple[Path, bytes | None], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields but ``writes`` as JSON-able values."""
+        """Return the fields except ``writes`` as values for JSON."""
         facts = Report.to_dict(dataclasses.replace(self, writes=()))
         del facts["writes"]
         return facts
@@ -56,7 +56,7 @@ def planned(  # noqa: PLR0917 - in the order of the fields
     warnings: tuple[str, ...] = (),
     reach: str = "",
 ) -> TrustChange:
-    """Return a change of one trust file of the key of an entry."""
+    """Return a change of one trust file, for the key of an entry."""
     return TrustChange(action, entry.fingerprint, entry.owner, (str(path),), warnings, reach, writes)
 
 
@@ -65,16 +65,16 @@ def change_all(
     plan: Callable[[str], TrustChange],
     confirm: Callable[[Sequence[TrustChange]], None] | None = None,
 ) -> list[TrustChange]:
-    """Make a change for every text, but only if each is possible; what a failed write leaves half done is undone.
+    """Make a change for every text, but only if all are possible; undo a write that fails halfway.
 
     Args:
         texts: Each names a key or a trust file.
         plan: Returns the change for a text.
-        confirm: Given the possible changes before any is made; an exception from it prevents them.
+        confirm: Called with the planned changes before any is made; an exception from it prevents them.
 
-    Raises:
-        SigningError: ``bad-keys`` with every problem of every text; the only text's own error is raised as it is.
-            ``changed-meanwhile`` where a file changed while the user was asked.
+    Raises: SigningError: ``bad-keys`` with every problem of every text; for a single text its own error is raised
+        unchanged.
+            ``changed-meanwhile``: a file changed while the user was asked.
         EnvironmentFault: ``cannot-write``.
     """
     planned: dict[str, str] = {}
@@ -107,7 +107,7 @@ def write_changes(changes: Sequence[TrustChange]) -> None:
     """Write the trust files of some changes, all or none.
 
     Raises:
-        SigningError: ``not-a-file`` where a file is a link.
+        SigningError: ``not-a-file``: a file is a link.
         EnvironmentFault: ``cannot-write``.
     """
     before = _contents(changes)
@@ -123,7 +123,7 @@ def write_changes(changes: Sequence[TrustChange]) -> None:
 
 
 def _contents(changes: Sequence[TrustChange]) -> dict[Path, bytes | None]:
-    """Return the bytes of every file that changes concern, of those of the same folders as well; None if missing."""
+    """Return the content of the files to change, and of all trust files next to them; None for a missing one."""
     paths = {path for change in changes for path, _ in change.writes}
     paths |= {path for folder in {path.parent for path in paths} for path in folder.glob("*.toml")}
     return {path: _content(path) for path in sorted(paths)}

@@ -1,4 +1,4 @@
-"""The files of private keys: mode 0600, in a folder of mode 0700. No message repeats what is in them."""
+"""Private key files: mode 0600, in a folder of mode 0700. No message repeats their content."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ KEY_VARIABLE: Final = "RYE_SIGNING_KEY"
 """Environment variable with a private key as PEM text, or the path of its file."""
 
 PASSPHRASE_VARIABLE: Final = "RYE_KEY_PASSPHRASE"  # noqa: S105 - its name, not a passphrase
-"""Environment variable that holds the passphrase of an encrypted private key."""
+"""Environment variable with the passphrase of an encrypted private key."""
 
 DEFAULT_KEY: Final = "private_key"
-"""Name of the key that signs when no other is named."""
+"""Name of the key that signs if no other is named."""
 
 
 def public_keys(user: Path) -> Iterator[PublicKey]:
-    """Yield the public halves that lie beside the private keys of the user's space."""
+    """Yield the public keys stored next to the private keys of the user space."""
     for path in sorted((user / SIGNING_FOLDER).glob("*.pub")):
         if public := read_public_beside(path):
             yield public
@@ -45,7 +45,7 @@ def find_signing_key(
         passphrase: For an encrypted key.
 
     Raises:
-        NotFoundError: ``no-signing-key`` when there is none.
+        NotFoundError: ``no-signing-key``: there is none.
         SigningError: ``unsafe-permissions`` and the codes of :meth:`SigningKey.from_pem`.
     """
     variables = os.environ if environ is None else environ
@@ -70,15 +70,15 @@ def find_signing_key(
 
 
 def passphrase_of(environ: Mapping[str, str]) -> bytes | None:
-    """Return the passphrase of the environment, None where it has none."""
+    """Return the passphrase in an environment, None if it has none."""
     return environ.get(PASSPHRASE_VARIABLE, "").encode("utf-8", "surrogateescape") or None
 
 
 def load_signing_key(folder: Path, *, name: str = DEFAULT_KEY, passphrase: bytes | None = None) -> SigningKey:
-    """Read the private key ``<name>.pem`` of a folder that nobody else may look into.
+    """Read the private key ``<name>.pem`` of a folder that nobody else may access.
 
     Raises:
-        NotFoundError: ``no-signing-key`` when there is none.
+        NotFoundError: ``no-signing-key``: there is none.
         SigningError: ``unsafe-permissions``, ``key-mismatch`` and the codes of :meth:`SigningKey.from_pem`.
     """
     path = folder / f"{name}.pem"
@@ -90,7 +90,7 @@ def load_signing_key(folder: Path, *, name: str = DEFAULT_KEY, passphrase: bytes
 
 
 def check_private_folder(folder: Path) -> None:
-    """Refuse a folder of private keys into which others may look.
+    """Refuse a folder of private keys that others may access.
 
     Raises:
         SigningError: ``unsafe-permissions``.
@@ -102,7 +102,7 @@ def load_key_file(path: Path, *, passphrase: bytes | None = None) -> SigningKey:
     """Read a private key from a file that nobody else may read.
 
     Raises:
-        NotFoundError: ``no-signing-key`` when there is none.
+        NotFoundError: ``no-signing-key``: there is none.
         SigningError: ``unsafe-permissions``, ``key-mismatch`` and the codes of :meth:`SigningKey.from_pem`.
         EnvironmentFault: ``unreadable``.
     """
@@ -117,7 +117,7 @@ def load_key_file(path: Path, *, passphrase: bytes | None = None) -> SigningKey:
 
 
 def read_public_beside(path: Path) -> PublicKey | None:
-    """Return the public key beside a private key's file; it is unproven until the private key is unlocked."""
+    """Return the public key next to a private key file; it is unproven until the private key is unlocked."""
     try:
         with path.with_suffix(".pub").open("rb") as stream:
             text = stream.read(MAX_TRUST_FILE).decode("ascii", "replace")
@@ -127,10 +127,10 @@ def read_public_beside(path: Path) -> PublicKey | None:
 
 
 def read_key_file(path: Path) -> bytes:
-    """Return the bytes of a private key's file, which nobody else may read.
+    """Return the bytes of a private key file, which nobody else may read.
 
     Raises:
-        NotFoundError: ``no-signing-key`` when there is none.
+        NotFoundError: ``no-signing-key``: there is none.
         SigningError: ``unsafe-permissions``, ``not-a-file``.
         EnvironmentFault: ``unreadable``.
     """
@@ -140,7 +140,7 @@ def read_key_file(path: Path) -> bytes:
             if not stat.S_ISREG(status.st_mode):
                 raise SigningError("not-a-file", f"{path} is not a regular file", hint="name a file")
             content = stream.read(MAX_TRUST_FILE)
-            if b"PRIVATE KEY" in content:  # anything else, such as a trust file, is meant to be read by others
+            if b"PRIVATE KEY" in content:  # other files, such as trust files, may be readable
                 _refuse_unsafe(path, status, "600")
             return content
     except FileNotFoundError:
@@ -179,10 +179,11 @@ def save_signing_key(
 ) -> Path:
     """Write a private key as ``<name>.pem``, mode 0600 in a folder of mode 0700; return its path.
 
-    Its public half goes beside it as ``<name>.pub``, so that an encrypted key can be identified without its passphrase.
+    The public key is written next to it as ``<name>.pub``, so that an encrypted key can be identified without
+    passphrase.
 
     Raises:
-        SigningError: ``key-exists`` when the file is there already and is not to be replaced.
+        SigningError: ``key-exists``: the file exists and must not be replaced.
         EnvironmentFault: ``cannot-write``.
     """
     path = folder / f"{name}.pem"
@@ -199,10 +200,10 @@ def save_signing_key(
 
 
 def write_secret(path: Path, data: bytes, *, replace: bool = False) -> None:
-    """Write a secret: mode 0600 from the first moment, completely or not at all.
+    """Write a secret atomically, with mode 0600 from the start.
 
     Raises:
-        SigningError: ``key-exists`` when the file is there already and is not to be replaced.
+        SigningError: ``key-exists``: the file exists and must not be replaced.
         EnvironmentFault: ``cannot-write``.
     """
     temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
@@ -215,12 +216,12 @@ def write_secret(path: Path, data: bytes, *, replace: bool = False) -> None:
             if replace:
                 temporary.replace(path)
             else:
-                # a link, unlike a renaming, never takes the place of what another process has put there meanwhile
+                # unlike a rename, a link never replaces a file that another process has just created
                 os.link(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
         sync_folder(path.parent)
-        sweep(path.parent)  # a write that was killed may have left a whole key
+        sweep(path.parent)  # a killed write may have left a complete key behind
     except FileExistsError:
         hint = "give the key another name, or replace it with --force"
         raise SigningError("key-exists", f"{path} exists and is not overwritten", hint=hint, path=str(path)) from None

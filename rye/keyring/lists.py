@@ -41,23 +41,19 @@ from rye.trust.trust_store import system_clock
 
 DAYS = 90
 MAX_DAYS = 3650
-"""For how many days a list is valid by default, and at most."""
+"""Default and maximum number of days that a list is valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListSigned(Report):
-    """What signing a list did, or will do.
+    """The result, or the plan, of signing a list.
 
-    Attributes:
-        action: ``write``, ``add`` or ``unchanged``.
-        source, path: The space, and the file of the list.
-        name, number, expires: As the list says.
-        listed: How many files it names.
-        fingerprint: Of the key that signs.
-        signers: Owner and fingerprint of every key that has signed the present list and may do so.
-        changes: How the files differ from the present list. If that does not verify, every file that has no valid
-            signature of its own.
-        warnings: Why the list may not count for this user.
+    Attributes: action: ``write``, ``add`` or ``unchanged``. source: The space. path: The file of the list. name,
+        number, expires: Fields of the list. listed: Number of files in the list. fingerprint: The fingerprint of the
+        signing key. signers: Owner and fingerprint of every valid signer of the present list. changes: How the files
+        differ from the present list. If that does not verify, every file without a valid signature
+            of its own.
+        warnings: Why the list may not be valid for this user.
     """
 
     action: str
@@ -74,7 +70,7 @@ class ListSigned(Report):
 
 
 Confirm = Callable[[ListSigned], None]
-"""Given what will be done before anything is written; an exception from it prevents that."""
+"""Called with the plan before anything is written; an exception from it prevents the write."""
 
 
 def sign_list(
@@ -87,23 +83,21 @@ def sign_list(
     dry_run: bool = False,
     confirm: Confirm = lambda _: None,
 ) -> ListSigned:
-    """Write the list of a folder as the next number, signed with a key; or add a signature to the present list.
+    """Write and sign the list of a folder with the next number; or add a signature to the present list.
 
-    A list is always made of the files on disk. A signature is added only if the present list is good, a key that
-    counts has signed it, and the files are those that it names.
+    A new list always contains the files on disk. A signature is added only if the present list is valid for this user,
+    and the files are those that it names.
 
-    Args:
-        root: A root in the folder.
-        key: Who signs.
-        trust: The keys of this run, and the audience that is demanded.
-        days: For how many days the list is valid; None for :data:`DAYS`, and to leave a good list with the same files
-            as it is.
+    Args: root: A root in the folder. key: The signing key. trust: The keys of this run, and the audience that is
+        demanded. days: Number of days that the list is valid; None for :data:`DAYS`, and to leave a valid list with the
+        same files
+            unchanged.
         add: Whether to add a signature.
         dry_run: Whether to write nothing.
         confirm: As :data:`Confirm`.
 
     Raises:
-        ArgumentError: ``bad-expiry``; ``nothing-to-sign`` where there is no list to add a signature to, or no file.
+        ArgumentError: ``bad-expiry``; ``nothing-to-sign``: there is no list to add a signature to, or no file.
         SigningError: ``unreadable-items``, ``unlistable``; with ``add``, ``list-differs`` or the fault of the list.
         EnvironmentFault: ``unsafe-owner``, ``project-elsewhere``, ``cannot-write``.
     """
@@ -128,7 +122,7 @@ def sign_list(
     state = state_of(listed, root, trust=trust, now=now)
     if state.code:
         return replace(done, warnings=(f"the list does not count here: {state.detail} [{state.code}]",))
-    with suppress(EnvironmentFault):  # the next check says what cannot be kept
+    with suppress(EnvironmentFault):  # the next check reports a record that cannot be saved
         save_seen(folder, listed)
     return replace(done, signers=state.signers)
 
@@ -145,7 +139,7 @@ def _read_all(root: Root, folder: Path) -> dict[str, ListedFile]:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What is signed: the bytes of the present list, the files on disk, the key, and the moment."""
+    """The inputs of signing: the bytes of the present list, the files on disk, the key, and the time."""
 
     root: Root
     folder: Path
@@ -156,10 +150,10 @@ class _Work:
     now: datetime
 
     def write(self, days: int | None) -> tuple[ListSigned, bytes]:
-        """Return what writing the next list does, and its bytes."""
+        """Return the plan of writing the next list, and its bytes."""
         present = self._verified()
         name = _name(self.root)
-        if present and present.name.partition("/")[2] == name.partition("/")[2]:  # wherever it was checked out
+        if present and present.name.partition("/")[2] == name.partition("/")[2]:  # the name of the checkout may differ
             name = present.name
         done = self._plan("write", name, present)
         if present and not done.changes and days is None and self.now < present.expires and self._is_mine(present):
@@ -171,7 +165,7 @@ class _Work:
         return replace(done, number=number, expires=expires), content
 
     def add(self) -> tuple[ListSigned, bytes]:
-        """Return what adding a signature does, and the bytes of the list; the present one is verified before."""
+        """Verify the present list; return the plan of adding a signature, and the new bytes."""
         if not self.data:
             message = f"there is no {LIST_FILE} in {self.folder}"
             raise ArgumentError("nothing-to-sign", message, hint="write one with: rye sign --list")
@@ -213,7 +207,7 @@ class _Work:
         return None
 
     def _unsigned(self) -> tuple[Change, ...]:
-        """Return every file without a valid signature of its own; a trust file that counts has one."""
+        """Return every file without a valid signature of its own; trust files in effect are signed."""
         signed = {os.path.relpath(each.source, self.folder) for each in self.trust.entries if self._is_signed(each)}
         for root, file in list_items_of([self.root])[0]:
             with suppress(ItemError):
@@ -239,7 +233,7 @@ class _Work:
 
 
 def _name(root: Root) -> str:
-    """Return the name of a root in its list: ``REPOSITORY/PATH`` of a project's ``.ai``, the bundle, or ``user``."""
+    """Return the name of a root in its list: ``REPOSITORY/PATH`` for a project's ``.ai``, the bundle, or ``user``."""
     if not (place := list_place(root)):
         folder = root.around.absolute().name if root.client else ""
         return root.bundle or folder or str(root.space)
@@ -248,10 +242,10 @@ def _name(root: Root) -> str:
 
 
 def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = None) -> tuple[Layout, Root]:
-    """Return a root in the folder that a caller means, and the layout with it.
+    """Return a root in the folder that a caller means, and a layout that contains it.
 
     Raises:
-        ArgumentError: ``bad-space`` when it is not one space, ``bad-target`` when the folder holds no one bundle.
+        ArgumentError: ``bad-space``: not a single space; ``bad-target``: the folder does not hold exactly one bundle.
     """
     if bundle is None:
         roots = layout.in_space(space) if space in {"project", "user"} else ()
@@ -262,6 +256,6 @@ def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = N
             raise ParameterError("bad-space", [("space",)], "is", f"{space!r}, which is not a single space", hint=hint)
         return layout, roots[0]
     named: Sequence[Root] = named_bundle(bundle)
-    # a project's folder of a client has no list of its own, but that of the folder which is named
+    # a client folder of a project has no list of its own; the list of the named folder covers it
     known = [root for root in layout.roots if root.path == named[0].path and list_folder(root) == list_folder(named[0])]
     return (layout, known[0]) if known else (layout._replace(roots=(*layout.roots, *named)), named[0])

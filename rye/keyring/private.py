@@ -1,6 +1,6 @@
 """The private keys of a user: make, list, show, export, import and rotate them.
 
-A private key is a PEM file of the user's space, or comes from the environment.
+A private key is a PEM file in the user space, or comes from the environment.
 
 Example::
 
@@ -49,7 +49,7 @@ from rye.trust.trust_file import restate, trust_file_bytes, trust_file_name
 from rye.trust.trust_store import TRUSTED_FOLDER, system_clock
 
 Passphrase = bytes | Callable[[str], bytes] | None
-"""A passphrase, or a function that asks for one (given the purpose, in words), or None for neither."""
+"""A passphrase, a function that asks for one (given the purpose, in words), or None for neither."""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 _ENCRYPTED: Final = b"-----BEGIN ENCRYPTED PRIVATE KEY-----"
@@ -60,15 +60,15 @@ class KeyFacts(Report):
     """The public facts of a private key.
 
     Attributes:
-        name: Its name; ``RYE_SIGNING_KEY`` for the one of the environment.
-        fingerprint: 64 hex digits; empty when it is unknown.
-        path: Its file; empty when the environment holds the key itself.
+        name: Its name; ``RYE_SIGNING_KEY`` for the key in the environment.
+        fingerprint: 64 hex digits; empty if unknown.
+        path: Its file; empty if the environment holds the key itself.
         encrypted: Whether a passphrase protects it.
-        trusted: Whether the user's own trust files let its signatures count.
-        problem: Why it cannot be used, with what to do; empty when it can.
-        public_pem: The public half.
-        trust_file: The trust file that was written for it just now, if any.
-        unproven: Whether fingerprint and public half are only what the file beside a locked key says.
+        trusted: Whether the user's own trust files accept its signatures.
+        problem: Why it cannot be used, with what to do; empty if it can.
+        public_pem: The public key.
+        trust_file: The trust file that was just written for it, if any.
+        unproven: Whether fingerprint and public key come only from the file next to a locked key.
     """
 
     name: str
@@ -84,14 +84,14 @@ class KeyFacts(Report):
 
 @dataclass(frozen=True, slots=True)
 class Rotated(Report):
-    """A key that took the place of another.
+    """The result of replacing a key.
 
     Attributes:
-        key: The new one.
-        old: The fingerprint of the old one.
-        kept: The file that the old one is in.
-        signed: How many items of each space were signed again.
-        warnings: Sentences on what still names the old key.
+        key: The new key.
+        old: The fingerprint of the old key.
+        kept: The file with the old key.
+        signed: Number of items of each space that were signed again.
+        warnings: Sentences about files that still name the old key.
     """
 
     key: KeyFacts
@@ -102,14 +102,14 @@ class Rotated(Report):
 
 
 class Keyring:
-    """The private keys of the user space, and through :attr:`trust` the keys whose signatures count.
+    """The private keys of the user space, and through :attr:`trust` the trusted keys.
 
     Args:
         layout: The spaces.
-        passphrase: For encrypted keys, where ``RYE_KEY_PASSPHRASE`` is not set.
-        named: Trust files that count as the user's own.
+        passphrase: For encrypted keys, if ``RYE_KEY_PASSPHRASE`` is not set.
+        named: Trust files that are treated as the user's own.
         environ: The environment; by default the process's own.
-        clock: Returns the present moment.
+        clock: Returns the current time.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Keyring:
 
     @classmethod
     def find(cls, project: Path | None = None, *, user: Path | None = None, passphrase: Passphrase = None) -> Keyring:
-        """Return the keyring of the user, and of the project found upwards from the working directory if none is named.
+        """Return the keyring of the user and a project, by default the one found upwards from the working directory.
 
         Raises:
             NotFoundError: The project folder does not exist.
@@ -152,12 +152,12 @@ class Keyring:
 
         Args:
             name: Its name: letters, digits, ``_`` and ``-``.
-            owner: Owner in the trust file.
+            owner: The owner to write to the trust file.
             patterns: What it may sign, for the trust file; None for everything.
-            not_after: Last moment at which it counts, for the trust file.
-            trust: Whether to write the user's own trust file for it; None does so for the first key alone.
-            encrypt: Whether to protect it with a passphrase; None does so when ``RYE_KEY_PASSPHRASE`` is set.
-            replace: Whether a key of this name may be lost.
+            not_after: Last moment at which it is valid, for the trust file.
+            trust: Whether to write the user's own trust file for it; None does so only for the first key.
+            encrypt: Whether to protect it with a passphrase; None does so if ``RYE_KEY_PASSPHRASE`` is set.
+            replace: Whether a key of this name may be overwritten.
 
         Raises:
             SigningError: ``key-exists``, ``passphrase-needed``, ``trust-file``, ``unsafe-permissions``.
@@ -195,8 +195,8 @@ class Keyring:
     def rotate(self, name: str = DEFAULT_KEY, *, reason: str = "rotated") -> Rotated:
         """Replace a key by a new one with the same owner and limits, and revoke the old one.
 
-        The old private key is kept under another name. Interrupted at any moment, this can be run again: until the new
-        key is in its place, the old one still has the name.
+        The old private key is kept under another name. If interrupted, this can be run again: the old key has the name
+        until the new key is in its place.
 
         Raises:
             NotFoundError: ``no-signing-key``.
@@ -241,7 +241,7 @@ class Keyring:
         is_new = is_trusted and not own.exists()
         if is_new:
             change = TrustChange("added", key.public.fingerprint, "", (str(own),), writes=((own, entry),))
-            write_changes([change])  # before the key: what is interrupted here can be done again
+            write_changes([change])  # before the key, so that an interrupted call can be repeated
         try:
             path = save_signing_key(self.folder, key, name=name, passphrase=secret, replace=replace)
         except RyeError:
@@ -309,8 +309,8 @@ class Keyring:
         """Return a private key: named, in a file, or by default that of the environment, else ``private_key``.
 
         Args:
-            which: The name of a key, or a path, which has a slash or a suffix; ``ssh:PATH`` for a key of SSH.
-            force: Whether to return it although the user's trust files say that it is revoked or has expired.
+            which: The name of a key; a path, which has a slash or a suffix; or ``ssh:PATH`` for an SSH key.
+            force: Whether to return a key that the user's trust files revoke or that has expired.
 
         Raises:
             NotFoundError: ``no-signing-key``.
@@ -342,7 +342,7 @@ class Keyring:
         return key
 
     def public_key(self, which: str | Path | None = None) -> PublicKey:
-        """Return the public half of a key: as :meth:`signing_key`, but also of a public key or trust file.
+        """Return the public key: as :meth:`signing_key`, but also from a public key or trust file.
 
         Raises:
             NotFoundError: ``no-signing-key``.
@@ -362,7 +362,7 @@ class Keyring:
         return self.signing_key(which, force=True).public
 
     def export_trust_file(self, name: str | None = None, *, owner: str = "") -> bytes:
-        """Return the trust file of a key, for others to trust: the user's own where there is one, else a plain one.
+        """Return the trust file of a key, for others to trust: the user's own if there is one, else a plain one.
 
         Raises:
             NotFoundError: ``no-signing-key``.
@@ -373,7 +373,7 @@ class Keyring:
         return trust_file_bytes(public, owner=owner)
 
     def owner(self, key: PublicKey) -> str:
-        """Return whom the user's own trust file names as the owner of a key; empty without one."""
+        """Return the owner of a key in the user's own trust file; empty without one."""
         entry = self._own(key)
         return entry.owner if entry else ""
 
@@ -382,7 +382,7 @@ class Keyring:
         return next((each for each in entries if each.scope is TrustScope.USER and not each.unread), None)
 
     def export_private(self, name: str = DEFAULT_KEY) -> bytes:
-        """Return the bytes of a private key's file; an encrypted key stays encrypted.
+        """Return the bytes of a private key file; an encrypted key stays encrypted.
 
         Raises:
             NotFoundError: ``no-signing-key``.
@@ -403,7 +403,7 @@ class Keyring:
 
 
 def check_name(name: str) -> None:
-    """Refuse what is no name of a key, without repeating a key that was given by mistake.
+    """Refuse an invalid key name, without repeating a key that was given by mistake.
 
     Raises:
         ArgumentError: ``bad-key-name``.

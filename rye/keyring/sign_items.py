@@ -1,4 +1,4 @@
-"""Sign many items or none: validate all of them, then write."""
+"""Signs many items or none: validates all of them, then writes."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ from rye.trust.trust_file import trust_file_bytes, trust_file_name
 from rye.trust.trust_set import TrustSet
 from rye.trust.trust_store import TRUSTED_FOLDER, leads_out, load_trust, read_trust_bytes, system_clock
 
-Progress = Callable[[int, int, str], None] | None  # the number of files done, that of all, what is done with them
+Progress = Callable[[int, int, str], None] | None  # (files done, all files, the current step)
 _T = TypeVar("_T")
 _LINE = re.compile(r"line (\d+): ")
 _NAMED = 5
 _CAUSES = 10
-"""Causes of notes that are told from each other."""
+"""Maximum number of causes of notes that are reported separately."""
 
 
 class SignMode(StrEnum):
@@ -62,10 +62,10 @@ class SignMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SignedItem(Report):
-    """One file that was signed, or would be; ``changed`` is False where it was validly signed already.
+    """One file that was signed, or would be; ``changed`` is False if it was already validly signed.
 
-    ``code`` is the reason code of how it stood before, judged by the signing key; in a bundle that is signed as one, by
-    the bundle's own trust files. It is empty where the signature was valid and of the same format.
+    ``code`` is the reason code of its previous state, judged by the signing key; in a bundle that is signed as a whole,
+    by the bundle's own trust files. It is empty if the signature was valid and of the same format.
     """
 
     type: str
@@ -77,10 +77,10 @@ class SignedItem(Report):
 
 @dataclass(frozen=True, slots=True)
 class SignReport(Report):
-    """The result of signing: the key's fingerprint, every file, its trust file, and why it may not count.
+    """The result of signing: the key's fingerprint, every file, its trust file, and warnings.
 
-    Fingerprint and trust file are empty where a bundle needed no signature; ``removed`` are the trust files that none
-    of its items needed any more.
+    Fingerprint and trust file are empty if a bundle needed no signature; ``removed`` are the trust files that none of
+    its items needed any more.
     """
 
     fingerprint: str
@@ -92,9 +92,9 @@ class SignReport(Report):
 
 @dataclass(slots=True)
 class _Job:
-    """One file to sign, and how it stands: the key and reason code of its signature; no code where that is valid.
+    """One file to sign, and the state of its signature: key and reason code; the code is empty if it is valid.
 
-    Of a skill that is signed as a whole, ``skill`` is the folder and ``files`` are those in it.
+    For a skill that is signed as a whole, ``skill`` is its folder and ``files`` are the files in it.
     """
 
     root: Root
@@ -107,14 +107,14 @@ class _Job:
     owner: str = ""
 
     def judge(self, *trusts: TrustSet) -> None:
-        """Judge the signature that the file has by some keys, and where it does not count, by others."""
+        """Judge the file's signature by some keys and, if they do not accept it, by others."""
         first, *others = [self._state(trust) for trust in trusts]
-        if not first[1] or first[1] in UNCHECKED:  # what the others know of another key
+        if not first[1] or first[1] in UNCHECKED:  # a signature by another key
             first = next((each for each in (first, *others) if not each[1]), (others or [first])[-1])
         self.signer, self.code, self.owner = first
 
     def _state(self, trust: TrustSet) -> tuple[str, str, str]:
-        """Return who signed, the reason code and the owner; no code for a valid signature of today's format."""
+        """Return signer, reason code and owner; the code is empty for a valid signature of the current format."""
         found = judge(self.read.evidence, origin=self.read.origin, trust=trust, now=system_clock())
         is_whole = found.verdict is Verdict.TRUSTED or (found.code == "outside-skill" and not self.skill)
         code = "" if is_whole and found.format in {EnvelopeFormat.V2, OMS} else found.code
@@ -122,13 +122,13 @@ class _Job:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """How it is named by itself: ``type:id``, its id, its file, and the folder of its skill."""
+        """The names that select exactly this file: ``type:id``, its id, its path, and the folder of its skill."""
         places = [str(self.root.path / each) for each in (self.file.rel_path, self.skill) if each]
         return (f"{self.file.item_type}:{self.file.item_id}", self.file.item_id, *places)
 
     @property
     def path(self) -> str:
-        """The file that holds the signature, below the root: the item, or the one beside it."""
+        """The path, below the root, of the file that holds the signature: the item itself, or a separate file."""
         if self.skill:
             return f"{self.skill}/{SKILL_SIGNATURE}"
         path = self.file.rel_path
@@ -136,21 +136,21 @@ class _Job:
 
     @property
     def held(self) -> bytes | None:
-        """The bytes of that file as they stand."""
+        """The present bytes of that file."""
         found = self.read.detached
         if self.skill:
             return found.folder.data if isinstance(found, Skill) and found.folder.name == SKILL_SIGNATURE else None
         return found if isinstance(found, bytes) else self.read.data if not is_detached(self.file.rel_path) else None
 
     def take(self, inside: Mapping[str, bytes]) -> bool:
-        """Take over the signatures that skills inside this one are to have; return whether any is new."""
+        """Take over the new signatures of skills inside this one; return whether any is new."""
         modes = {file.path: file.mode for file in self.files}
         taken = [ListedFile(each, modes.get(each, PLAIN), hashlib.sha256(inside[each]).hexdigest()) for each in inside]
         before, self.files = self.files, tuple({file.path: file for file in (*self.files, *taken)}.values())
         return self.files != before
 
     def sign(self, **terms: Unpack[SigningTerms]) -> bytes:
-        """Return the bytes that :attr:`path` is to have."""
+        """Return the new bytes of :attr:`path`."""
         if self.skill:
             return sign_skill(self.files, **terms | {"origin": terms["origin"].of_skill(self.skill)})
         if is_detached(self.file.rel_path):
@@ -182,22 +182,22 @@ def sign_targets(
         texts: ``type:id``, globs of ids, scopes or paths.
         layout: The spaces, with the audience for which a project's items are signed.
         space: ``project`` or ``user``.
-        keyring: Where the key is.
-        key: Its name or file; None takes the environment's, else the default one, and leaves what another key that
-            counts has validly signed as it is.
-        mode: Whether files are written. Only that needs the private key; a check does not validate metadata.
+        keyring: The keyring with the key.
+        key: Its name or file; None takes the environment's, else the default key, and leaves valid signatures of other
+            trusted keys unchanged.
+        mode: Whether files are written. Only writing needs the private key; a check does not validate metadata.
         force: Whether to sign again what the key has validly signed.
         allow_hidden: Whether to sign files with text that a reader does not see.
-        expected: Path → SHA-256 of the files that may be signed, and nothing else; None for any. Of a skill that is
-            signed as a whole it is the path of its folder, and the digest of the list of its files.
-        progress: Called while it goes on.
+        expected: Path → SHA-256 of the only files that may be signed; None for any. For a skill that is signed as a
+            whole, the path of its folder and the digest of the list of its files.
+        progress: Called during the work.
 
     Raises:
         ArgumentError: ``bad-space``, ``bad-target`` or ``nothing-to-sign``.
-        SigningError: ``invalid-items`` with every problem of every file, or ``changed-meanwhile`` where they are not
-            those expected; nothing has been written then.
+        SigningError: ``invalid-items`` with every problem of every file, or ``changed-meanwhile`` if they are not the
+            expected ones; nothing has been written then.
         NotFoundError: There is no key.
-        ItemError: ``changed-meanwhile`` when a file was changed after it was read; it is left as it is.
+        ItemError: ``changed-meanwhile``: a file was changed after it was read; it is left unchanged.
     """
     check(SIGNED_SPACE, space)
     if not texts:
@@ -228,7 +228,6 @@ def sign_targets(
 
 
 def _counted(values: Sequence[_T], progress: Progress, doing: str) -> Iterator[_T]:
-    """Yield the values, and report how many of them are done."""
     for done, value in enumerate(values, 1):
         yield value
         if progress is not None:
@@ -236,7 +235,7 @@ def _counted(values: Sequence[_T], progress: Progress, doing: str) -> Iterator[_
 
 
 def _refuse_others(jobs: Iterable[_Job]) -> None:
-    """Refuse to sign what others may have written, or in a space that is theirs.
+    """Refuse to sign files that others may have written, or in a space that is theirs.
 
     Raises:
         EnvironmentFault: As :func:`rye.spaces.discover.check_writable`.
@@ -268,26 +267,26 @@ def sign_bundle(
     allow_hidden: bool = False,
     progress: Progress = None,
 ) -> SignReport:
-    """Sign each item of a bundle that is not validly signed, skills as wholes, and its settings for ranking.
+    """Sign each item of a bundle that is not validly signed, skills as a whole, and its ranking settings.
 
-    Signatures that count by the bundle's own trust files stay, and so do these files: items that are edited on two
-    branches differ in nothing else. A trust file goes when neither an item nor the list needs it any more, unless
-    it revokes its key or cannot be read. Where nothing is to be signed, no key is made.
+    Signatures that the bundle's own trust files accept stay, and so do these files, so that two branches that edit
+    items differ in nothing else. A trust file is removed if neither an item nor the list needs it any more, unless it
+    revokes its key or cannot be read. If nothing needs signing, no key is made.
 
     Args:
         root: The bundle's root, the folder that holds ``directives``, ``tools`` and ``knowledge``; or one with skills.
-        owner: Who the trust file says the key belongs to.
-        key: What signs; None for a key made for it and thrown away.
-        trust: The keys of the user: what one of them that is revoked or expired signed is signed again.
-        force: Whether to sign every item anew.
+        owner: The owner of the key, for its trust file.
+        key: The signing key; None makes a key for this call and throws it away.
+        trust: The user's keys; items signed by one of them that is revoked or expired are signed again.
+        force: Whether to sign every item again.
         allow_hidden: Whether to sign files with text that a reader does not see.
-        progress: Called while it goes on.
+        progress: Called during the work.
 
     Raises:
-        ArgumentError: ``bad-target`` when there is no bundle.
+        ArgumentError: ``bad-target``: there is no bundle.
         SigningError: ``invalid-items`` or ``not-a-file``; nothing has been written then.
         ItemError: ``changed-meanwhile``.
-        EnvironmentFault: ``project-elsewhere``, ``cannot-write``, or ``unreadable``, of the list.
+        EnvironmentFault: ``project-elsewhere``, ``cannot-write``, or ``unreadable`` for the list.
     """
     roots = named_bundle(root)
     bundle, home = roots[0].bundle, roots[0].trust_root
@@ -318,7 +317,7 @@ def sign_bundle(
         secret = key or SigningKey.generate()
         entry = trust_file_bytes(secret.public, owner=owner, short=True)
         signed = _sign(jobs, secret, force=force)
-        # before the items, so that whatever is signed when this is interrupted is trusted too
+        # before the items, so that items already signed are trusted even after an interruption
         if not load.trust.named(secret.public.fingerprint):
             trust_file = str(trusted / trust_file_name(secret.public))
             write_file(Path(trust_file), entry)
@@ -334,7 +333,7 @@ def sign_bundle(
 def _remove_unneeded(trust: TrustSet, needed: set[str]) -> tuple[str, ...]:
     """Remove the trust files of a bundle whose keys nothing needs, and return their paths.
 
-    Those that revoke a key, or may do so, stay: what it signed would count again where another file names it.
+    Files that revoke a key, or may do so, stay. Otherwise its signatures would be valid again if another file names it.
     """
     unneeded = [entry.source for entry in trust.entries if not entry.blocks_key and entry.fingerprint not in needed]
     for path in unneeded:
@@ -350,7 +349,7 @@ def _read_all(
     validate: bool = True,
     allow_hidden: bool = False,
 ) -> list[_Job]:
-    """Read all files and, unless only their signatures matter, validate them; unlisted files are problems too."""
+    """Read all files and, if ``validate`` is set, validate them; files that could not be listed are problems too."""
     jobs, problems = list[_Job](), list(missed)
     for root, file, skill in _counted(files, progress, "(reading)"):
         place = (root.path / file.rel_path).relative_to(root.around).as_posix()
@@ -378,7 +377,7 @@ def _hidden_problem(said: str) -> str:
 
 
 def _notes(jobs: Sequence[_Job]) -> tuple[str, ...]:
-    """Return the notes on metadata that is not YAML, and on missing descriptions: of each kind one, with the files."""
+    """Return notes on metadata that is not YAML, and on missing descriptions: one note per cause, with the files."""
     own = [job for job in jobs if job.root.client is None and not job.read.item.description]
     bare = [(job.file.rel_path, "there is no description; a search has only its name to show") for job in own]
     not_yaml = [(job.file.rel_path, job.read.item.note) for job in jobs if job.read.item.note]
@@ -386,7 +385,7 @@ def _notes(jobs: Sequence[_Job]) -> tuple[str, ...]:
 
 
 def _notes_warnings(notes: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Return a sentence for each cause of notes on metadata, with the number of files and the first of them.
+    """Return a sentence for each cause of notes on metadata, with the number of files and the first few names.
 
     Args:
         notes: The name of each file and its note.
@@ -403,7 +402,7 @@ def _notes_warnings(notes: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def _kept(jobs: Iterable[_Job], fingerprint: str, trusts: Iterable[TrustSet]) -> tuple[str, ...]:
-    """Return whose signatures stay, beside those of the key that signs."""
+    """Return warnings about signatures of other keys that were left unchanged."""
     counts = Counter(job.signer for job in jobs if not job.code and job.signer != fingerprint)
     named = {signer: entry.owner for trust in trusts for signer in counts for entry in trust.named(signer)[:1]}
     owners = {job.signer: job.owner for job in jobs} | named
@@ -415,9 +414,9 @@ def _kept(jobs: Iterable[_Job], fingerprint: str, trusts: Iterable[TrustSet]) ->
 
 
 def _drop_strangers(jobs: list[_Job], texts: Sequence[str], trusts: Sequence[TrustSet]) -> tuple[str, ...]:
-    """Leave out items with the signature of a key that no trust set knows, unless they are named one by one.
+    """Leave out items signed by a key that no trust set knows, unless they are named one by one.
 
-    A signature says that its signer answers for a text; nobody answers in passing for what a stranger wrote.
+    A signer answers for the text, and nobody should answer for a stranger's text in passing.
 
     Returns:
         A warning that names them.
@@ -435,7 +434,7 @@ def _drop_strangers(jobs: list[_Job], texts: Sequence[str], trusts: Sequence[Tru
 
 
 def _not_counting(jobs: Iterable[_Job], keyring: Keyring) -> tuple[str, ...]:
-    """Return, once for each reason, why a signature just made does not count for this user."""
+    """Return why signatures just made are not valid for this user, once for each reason."""
     trust, now = keyring.trust.load().trust, system_clock()
     reasons: dict[str, str] = {}
     for job in jobs:
@@ -452,9 +451,10 @@ def _not_counting(jobs: Iterable[_Job], keyring: Keyring) -> tuple[str, ...]:
 
 
 def _sign(jobs: Sequence[_Job], key: SigningKey, *, audience: str = "", force: bool) -> list[tuple[_Job, bytes | None]]:
-    """Return each file with the bytes that the one with its signature is to have: as now where that is valid."""
+    """Return each file with the new bytes of its signature file, unchanged if the signature is valid."""
     now, signed = system_clock(), list[tuple[_Job, bytes | None]]()
-    inside = defaultdict[tuple[Root, str], dict[str, bytes]](dict)  # of a skill: path in it → signature of one inside
+    # for each skill: path in it → signature of an inner skill
+    inside = defaultdict[tuple[Root, str], dict[str, bytes]](dict)
     for job in jobs:
         after = job.held
         if (job.skill and job.take(inside[job.root, job.skill])) or force or job.code:
@@ -467,7 +467,7 @@ def _sign(jobs: Sequence[_Job], key: SigningKey, *, audience: str = "", force: b
 
 
 def _check_expected(jobs: Sequence[_Job], expected: Mapping[str, str]) -> None:
-    """Refuse to sign skills that were not reviewed, and files whose bytes are not those that were."""
+    """Refuse to sign skills that were not reviewed, and files that differ from the reviewed ones."""
     for job in jobs:
         path = str(job.root.path / (job.skill or job.file.rel_path))
         if job.skill and path not in expected:
@@ -480,7 +480,7 @@ def _check_expected(jobs: Sequence[_Job], expected: Mapping[str, str]) -> None:
 
 
 def _check_unchanged(job: _Job) -> None:
-    """Raise ``changed-meanwhile`` where anything that a signature covers is no longer as it was read."""
+    """Raise ``changed-meanwhile`` if anything that the signature covers differs from what was read."""
     if job.skill:
         known, found = {file.path for file in job.files}, read_skill(job.root, job.skill).files
         here = (each for each in found if each.path in known or is_listable(each.path))  # not the new .sig
@@ -494,7 +494,7 @@ def _check_unchanged(job: _Job) -> None:
 
 
 def _write(signed: Sequence[tuple[_Job, bytes | None]], progress: Progress) -> list[SignedItem]:
-    """Write the signed files; one that changed since it was read is left as it is."""
+    """Write the signed files; a file that changed since it was read is left unchanged and raises an error."""
     for folder in {(job.root.path / job.file.rel_path).parent for job, _ in signed}:
         sweep(folder)
     rows = list[SignedItem]()

@@ -1,4 +1,4 @@
-"""SSH keys that sign: ``ssh-keygen`` does it, with a file, an agent or a token; rye never reads their private half."""
+"""SSH keys that sign: ``ssh-keygen`` signs with a file, an agent or a token; rye never reads the private key."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from rye.trust.ssh import read_ssh_key, read_ssh_signature
 from rye.trust.trust_store import read_trust_bytes
 
 SSH_PREFIX: Final = "ssh:"
-"""What stands before the path of an SSH key where a key is named."""
+"""Prefix of an SSH key's path in the name of a key."""
 
 SSH_KEY: Final = "~/.ssh/id_ed25519"
-"""The key that is taken where none is named."""
+"""The default SSH key."""
 
 
 class SshPrivateKey:
     """The private half of an SSH key.
 
     Args:
-        path: The file of its public half, beside which the private one lies unless an agent has it.
-        public: Its public half.
+        path: The file of the public key; the private one lies next to it unless an agent has it.
+        public: The public key.
     """
 
     def __init__(self, path: Path, public: PublicKey) -> None:
@@ -36,7 +36,7 @@ class SshPrivateKey:
 
         Raises:
             EnvironmentFault: ``no-ssh``: there is no ``ssh-keygen``.
-            SigningError: ``ssh-failed``: it does not sign.
+            SigningError: ``ssh-failed``: ``ssh-keygen`` does not sign.
         """
         program = find_program("ssh-keygen")
         if program is None:
@@ -55,10 +55,10 @@ class SshPrivateKey:
 
 
 def ssh_public(name: str) -> tuple[Path, PublicKey]:
-    """Return the file and the public half of an SSH key.
+    """Return the file and the public key of an SSH key.
 
     Args:
-        name: :data:`SSH_PREFIX` and the path of the private or the public half; of none, :data:`SSH_KEY`.
+        name: :data:`SSH_PREFIX` and the path of the private or the public key; without a path, :data:`SSH_KEY`.
 
     Raises:
         NotFoundError: ``no-signing-key``.

@@ -1,7 +1,7 @@
-"""Trust files, which decide whose signatures count: list, add, remove, revoke and sign them, and trust bundles.
+"""Trust files, which decide whose signatures are accepted: list, add, remove, revoke and sign them, and trust bundles.
 
-Each method of :class:`Trust` that changes something only returns what would be written;
-:func:`rye.keyring.changes.change_all` shows that to the user and writes it.
+Each method of :class:`Trust` that changes something only returns the planned change;
+:func:`rye.keyring.changes.change_all` shows it to the user and writes it.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Trust:
 
     Args:
         layout: The spaces.
-        named: Trust files that count as the user's own.
-        clock: Returns the present moment.
+        named: Trust files that are treated as the user's own.
+        clock: Returns the current time.
     """
 
     def __init__(self, layout: Layout, *, named: Sequence[Path] = (), clock: Clock = system_clock) -> None:
@@ -57,18 +57,18 @@ class Trust:
         return self._layout.load_trust(self._named)
 
     def standing(self, key: PublicKey) -> Standing:
-        """Return whether a key counts anywhere now."""
+        """Return whether a key may sign anything now."""
         return self.load().trust.may_sign(key.fingerprint, ANYWHERE, self._clock())
 
     def list(self) -> TrustReport:
-        """Return every trust file, whether its key counts now, and why."""
+        """Return every trust file, whether its key is accepted now, and why."""
         load, now = self.load(), self._clock()
         rows = [list_entry(entry, load.trust, now) for entry in load.trust.entries]
         lack = () if any(row.counts and row.is_users for row in rows) else (_NO_KEY,)
         return TrustReport(tuple(rows), (*load.warnings, *((load.emptiness,) if load.emptiness else lack)))
 
     def keys_in(self, text: str) -> tuple[tuple[str, str | TrustEntry], ...]:
-        """Return the keys of a file of allowed signers of SSH, each with a name for messages; any other text as it is.
+        """Return the keys of an SSH allowed signers file, each with a name for messages; any other text unchanged.
 
         Raises:
             SigningError: ``trust-file``: a line of it cannot be honoured.
@@ -101,15 +101,15 @@ class Trust:
         space: str = "user",
         replace: bool = False,
     ) -> TrustChange:
-        """Trust a key: a trust file of it in a space. Limits not given are those of the file given.
+        """Plan to trust a key by a trust file in a space. Limits not given are those of the given file.
 
-        Args:
-            key: A trust file, a file with a public key or a root certificate as PEM, a public key of SSH,
-                ``ed25519:BASE64``, or the fingerprint of a known key; or one of :meth:`keys_in`.
-            owner: Who it belongs to.
+        Args: key: A trust file, a file with a public key or a root certificate as PEM, an SSH public key,
+            ``ed25519:BASE64``,
+                or the fingerprint of a known key; or an entry from :meth:`keys_in`.
+            owner: The owner of the key.
             patterns: What it may sign.
-            not_after: Last moment at which it counts.
-            space: ``user``, or ``project``, where it counts once a key of the user has signed it.
+            not_after: Last moment at which it is valid.
+            space: ``user``, or ``project``, where the file takes effect once a key of the user has signed it.
             replace: Whether a trust file of this key may be replaced.
 
         Raises:
@@ -140,15 +140,15 @@ class Trust:
         return planned("added" if writes else "unchanged", after, path, writes, warnings, reach_of(after))
 
     def trust_bundle(self, entry: TrustEntry, bundle: str) -> TrustChange:
-        """Trust a key for the items of one bundle, beside what it is trusted for already.
+        """Plan to trust a key for the items of one bundle, in addition to what it is already trusted for.
 
         Args:
-            entry: As the bundle's own trust file names the key; its limits are kept.
+            entry: The bundle's own trust file of the key; its limits are kept.
             bundle: Its id.
 
-        Raises:
-            SigningError: ``trust-revoked`` where the user or the bundle has revoked the key, ``trust-exists`` where a
-                file that cannot be read may do so.
+        Raises: SigningError: ``trust-revoked``: the user or the bundle has revoked the key; ``trust-exists``: an
+            unreadable file
+                may revoke it.
         """
         mine = TrustEntry(entry.public, entry.owner, TrustScope.USER, patterns=(), not_after=entry.not_after)
         path, before = self._present(mine)
@@ -167,17 +167,17 @@ class Trust:
         return planned("trusted" if writes else "unchanged", after, path, writes, self._others(after), reach_of(after))
 
     def distrust_bundle(self, entry: TrustEntry, bundle: str) -> TrustChange:
-        """Let a key of the user space no longer sign the items of a bundle that it is trusted for by name."""
+        """Plan to no longer trust a key of the user space for a bundle that its trust file names."""
         path, left = Path(entry.source), tuple(each for each in entry.patterns or () if bundle_of(each) != bundle)
         data = restate(dataclasses.replace(entry, patterns=left)) if left or entry.blocks_key else None
         return planned("narrowed", entry, path, ((path, data),))
 
     def remove(self, key: str, *, space: str = "user", force: bool = False) -> TrustChange:
-        """Remove the trust files of a key from a space.
+        """Plan to remove the trust files of a key from a space.
 
         Raises:
-            NotFoundError: ``key-not-found`` when the space has none.
-            SigningError: ``trust-revoked`` when that would lift a revocation and is not forced.
+            NotFoundError: ``key-not-found``: the space has none.
+            SigningError: ``trust-revoked``: that would lift a revocation, and ``force`` is not set.
         """
         known = dataclasses.replace(self._resolve(key), scope=TrustScope(check_space(space)))
         before, named = self._present(known, replace=True)[1], self.load().trust.named(known.fingerprint)
@@ -196,17 +196,15 @@ class Trust:
         return TrustChange("removed", known.fingerprint, before[0].owner, paths, still, "", writes)
 
     def revoke(self, key: str, *, reason: str = "", date: str = "", space: str = "user") -> TrustChange:
-        """Revoke a key for everything it ever signed.
+        """Plan to revoke a key for everything it ever signed.
 
-        Args:
-            key: As for :meth:`add`; a fingerprint is enough when any space names the key.
-            reason: Why, in a line.
-            date: When it became unsafe; today when empty. For people: it limits nothing.
-            space: ``user``, or ``project``, where it holds for others once a key of the user has signed the file.
+        Args: key: As for :meth:`add`; a fingerprint is enough if any space names the key. reason: Why, in one line.
+            date: When it became unsafe; empty for today. For people only: it limits nothing. space: ``user``, or
+            ``project``, where it takes effect for others once a key of the user has signed the file.
 
         Raises:
             NotFoundError: ``key-not-found``.
-            SigningError: ``trust-file`` when the reason is not one line, or the date none.
+            SigningError: ``trust-file``: the reason is not one line, or the date is not a date.
         """
         if date:
             last_moment(date)
@@ -214,7 +212,7 @@ class Trust:
         return self.revoke_key(known, reason=reason, date=date)
 
     def revoke_key(self, known: TrustEntry, *, reason: str = "", date: str = "") -> TrustChange:
-        """Revoke the key of an entry in the space that the entry is of; as :meth:`revoke`."""
+        """Plan to revoke the key of an entry in the entry's own space; as :meth:`revoke`."""
         path, before = self._present(known, replace=True)
         if before and all(entry.revoked for entry in before) and not reason and not date:
             return planned("unchanged", before[0], path, ())
@@ -224,15 +222,15 @@ class Trust:
         return planned("revoked", after, path, writes, (_UNSIGNED,) if known.scope is TrustScope.PROJECT else ())
 
     def endorse(self, file: str, key: SigningKey | None) -> TrustChange:
-        """Sign a trust file of the project with a key of the user.
+        """Plan to sign a trust file of the project with a key of the user.
 
         Args:
             file: The trust file, or the fingerprint of its key.
             key: The key; None only returns what would be signed.
 
         Raises:
-            NotFoundError: ``key-not-found`` when it is no trust file of the project.
-            SigningError: ``not-a-file`` when a link leads to it.
+            NotFoundError: ``key-not-found``: it is not a trust file of the project.
+            SigningError: ``not-a-file``: the file is a link.
         """
         place = None if FINGERPRINT.fullmatch(file) else os.path.realpath(os.path.expanduser(file))
         trust = self.load().trust
@@ -249,7 +247,7 @@ class Trust:
             message = f"{file!r} is no trust file of the project, nor the fingerprint of a key that it names"
             raise NotFoundError("key-not-found", message, hint="rye trust list shows every key and its file")
         path, reach = Path(entry.source), f"{reach_of(entry)}, in every project that has this trust file"
-        if os.path.islink(path):  # noqa: PTH114 - False where it cannot be seen
+        if os.path.islink(path):  # noqa: PTH114 - False if it is inaccessible
             message = f"{path} is a link; rye does not write through links"
             raise SigningError("not-a-file", message, hint="put the file itself in the place of the link")
         root = path.parents[len(TRUSTED_FOLDER.parts)]
@@ -264,7 +262,7 @@ class Trust:
         return planned("endorsed", entry, path, ((path, data),), warnings, reach)
 
     def find_key(self, text: str) -> PublicKey | None:
-        """Return the public key that a text names, as for :meth:`add`; None for a private key and for no key at all.
+        """Return the public key that a text names, as for :meth:`add`; None if it names a private key or no key.
 
         Raises:
             SigningError: It names a file that holds no key.
@@ -274,7 +272,7 @@ class Trust:
             return None
         try:
             public = self._resolve(text).public
-            return public if isinstance(public, PublicKey) else None  # others sign nothing here
+            return public if isinstance(public, PublicKey) else None  # other keys cannot sign here
         except RyeError as error:
             if error.code in {"private-key", "trust-not-found"}:
                 return None
@@ -312,7 +310,7 @@ class Trust:
         return parse_trust_file(data, scope=TrustScope.USER, source=str(path))
 
     def _known(self, fingerprint: str) -> TrustEntry:
-        """Return the first trust file of a fingerprint, or one of the user's own keys."""
+        """Return the first trust file with a fingerprint, or an entry for one of the user's own keys."""
         known = [entry for entry in self.load().trust.named(fingerprint) if not entry.unread]
         if not known:
             own = (public for public in public_keys(self._layout.user) if fingerprint in public.names)
@@ -324,14 +322,14 @@ class Trust:
         if not known:
             hint = "give the key itself: its trust file, its PEM file, or ed25519:BASE64"
             raise NotFoundError("key-not-found", f"no trust file of any space names key {fingerprint!r}", hint=hint)
-        # The limits of a trust file go with it, but not where it was found or who signed it.
+        # Keep the limits of a trust file, but not where it was found or who signed it.
         return dataclasses.replace(known[0], scope=TrustScope.USER, bundle="", signed_by="", built_in=False)
 
     def _present(self, entry: TrustEntry, *, replace: bool = False) -> tuple[Path, tuple[TrustEntry, ...]]:
-        """Return where the trust file of a key belongs in the space of an entry, and the files of it that are there.
+        """Return the path for the trust file of a key in an entry's space, and the files of the key that exist there.
 
         Raises:
-            SigningError: ``trust-exists`` where a file that cannot be read would be replaced.
+            SigningError: ``trust-exists``: an unreadable file would be replaced.
         """
         folder, trust = self._folder(entry.scope), self.load().trust
         path, readable = folder / trust_file_name(entry.public), {each.source for each in trust.entries}
@@ -348,15 +346,15 @@ class Trust:
         return path, before
 
     def _writes(self, path: Path, data: bytes, before: Sequence[TrustEntry]) -> tuple[tuple[Path, bytes | None], ...]:
-        """Return what makes one trust file the only one of its key; nothing if it is so already."""
+        """Return the writes that make one trust file the only one of its key; empty if it already is."""
         others = [Path(each.source) for each in before if Path(each.source) != path]
         same = not others and os.path.exists(path) and read_trust_bytes(path) == data  # noqa: PTH110
-        # To some disks .toml and .TOML are one name.
+        # On some disks .toml and .TOML are the same name.
         others = [other for other in others if not (path.exists() and other.samefile(path))]
         return () if same else ((path, data), *((other, None) for other in others))
 
     def _others(self, entry: TrustEntry) -> tuple[str, ...]:
-        """Return a warning where the user trusts another key of an owner of the same name."""
+        """Return a warning if the user trusts another key with the same owner name."""
         same = dict.fromkeys(
             each.fingerprint[:16]
             for each in self.load().trust.entries
@@ -394,6 +392,6 @@ def check_space(space: str) -> str:
 
 
 def is_path(text: str | Path) -> bool:
-    """Return whether a text names a file rather than a key: it has a slash or a suffix, so no fingerprint is one."""
+    """Return whether a text names a file rather than a key: it has a slash or a suffix, unlike a fingerprint."""
     text = str(text)
     return "/" in text or os.sep in text or bool(Path(text).suffix)

@@ -1,4 +1,4 @@
-"""What ``rye trust list`` and the web page say of each trust file: whether its key counts, and why."""
+"""The rows of ``rye trust list`` and the web page: for each trust file, whether its key is accepted, and why."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from rye.trust.trust_set import ANYWHERE, TrustSet
 
 @dataclass(frozen=True, slots=True)
 class TrustedKey(Report):
-    """One trust file: its key, the limits of that key, whether the key counts, and why.
+    """One trust file: its key, the limits of that key, whether the key is accepted, and why.
 
-    ``patterns`` is ``for`` in the file and in JSON.
-    ``code`` is ``counts`` or a code of :data:`rye.trust.reasons.REASONS`. The key of a file of the user is judged
-    anywhere, that of a project's or bundle's file in that project or bundle.
+    ``patterns`` is ``for`` in the file and in JSON. ``code`` is ``counts`` or a code of
+    :data:`rye.trust.reasons.REASONS`. The key of a user's file is judged for any place, that of a project's or bundle's
+    file for that project or bundle.
     """
 
     fingerprint: str
@@ -38,11 +38,11 @@ class TrustedKey(Report):
 
     @property
     def is_users(self) -> bool:
-        """Whether the file counts as the user's own."""
+        """Whether the file is treated as the user's own."""
         return TrustScope(self.scope).is_users
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON-able values."""
+        """Return the fields as values for JSON."""
         return {"for" if name == "patterns" else name: value for name, value in Report.to_dict(self).items()}
 
 
@@ -55,7 +55,7 @@ class TrustReport(Report):
 
 
 def list_entry(entry: TrustEntry, trust: TrustSet, now: datetime) -> TrustedKey:
-    """Return what is said of a trust file: how its key stands where the file is about."""
+    """Return the row of a trust file: the standing of its key at the places that the file applies to."""
     home = ANYWHERE if entry.is_users else Origin(entry.scope.space, entry.bundle, "", "")
     standing = trust.may_sign(entry.fingerprint, home, now)
     decides = standing.entry or entry
@@ -86,7 +86,7 @@ def list_entry(entry: TrustEntry, trust: TrustSet, now: datetime) -> TrustedKey:
 
 
 def _exceptions(entry: TrustEntry, trust: TrustSet, now: datetime) -> Iterator[str]:
-    """Yield the projects and bundles in which a key that counts elsewhere does not."""
+    """Yield the projects and bundles where a key that is accepted elsewhere is not."""
     others = [each for each in trust.named(entry.fingerprint) if not each.is_users and entry.is_users]
     for each in others:
         standing = trust.may_sign(entry.fingerprint, Origin(each.scope.space, each.bundle, "", ""), now)

@@ -1,4 +1,4 @@
-"""Checks of an item before it is signed: a signature would make every mistake in it last."""
+"""Checks an item before it is signed, because a signature would preserve every mistake in it."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _SCALARS: Final = (str, int, float)
 
 _CODING = re.compile(rb"(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n?|\n))?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
 _UTF_8 = {b"utf-8", b"utf8", b"utf_8", b"utf-8-sig", b"ascii", b"us-ascii"}
-"""The comment by which Python takes a file for text of another encoding, in its first two lines, and what is UTF-8."""
+"""The comment in the first two lines by which Python selects another encoding, and the names of UTF-8."""
 _PROGRAM = re.compile(rb"#![^\r\n]*python")
 _CONFLICT = [re.compile(mark, re.MULTILINE) for mark in (rb"^<{7} ", rb"^={7}\r?$", rb"^>{7} ")]
-"""The lines that git leaves, in this order, where two branches changed the same text."""
+"""The lines that git leaves, in this order, in a merge conflict."""
 
 
 def faults(read: ReadItem, root: Root) -> tuple[str, ...]:
-    """Return a sentence for each reason why an item cannot be signed; none when it can be.
+    """Return a sentence for each reason why an item cannot be signed; empty if it can.
 
-    No metadata is required, but what there is must be valid. The files of clients of agents name themselves by their
-    clients' rules.
+    No metadata is required, but existing metadata must be valid. Files of clients follow their clients' rules for
+    names.
     """
     item, own = read.item, root.client is None
     unversioned = []
@@ -59,7 +59,7 @@ def faults(read: ReadItem, root: Root) -> tuple[str, ...]:
 
 
 def conflict_problem(data: bytes) -> str:
-    """Return that a text holds a merge conflict; empty where it does not."""
+    """Return that a text contains a merge conflict; empty if it does not."""
     starts, at = list[int](), 0
     for mark in _CONFLICT:
         if (found := mark.search(data, at)) is None:
@@ -71,7 +71,7 @@ def conflict_problem(data: bytes) -> str:
 
 
 def encoding_problem(suffix: str, data: bytes) -> str:
-    """Return that Python would run other text than rye shows, which is UTF-8; empty where it would not."""
+    """Return that Python would run other text than rye shows, which is UTF-8; empty if it would not."""
     named = _CODING.match(data) if suffix in {".py", ".pyw"} or _PROGRAM.match(data) else None
     if named is None or named[1].lower() in _UTF_8:
         return ""
@@ -96,7 +96,7 @@ def program_problems(root: Root, folder: str, files: Iterable[ListedFile]) -> It
 
 
 def _mistyped(metadata: Mapping[str, Any]) -> list[str]:
-    """Find metadata whose type is wrong for its key."""
+    """Return problems of metadata values with the wrong type for their key."""
     words = [
         f"{key} is {_kind(metadata[key])}, not text"
         for key in _TEXTS
@@ -111,7 +111,7 @@ def _mistyped(metadata: Mapping[str, Any]) -> list[str]:
 
 
 def _succeeded_by_several(metadata: Mapping[str, Any]) -> list[str]:
-    """Find keys that name more than one successor of the item: only the first would be used."""
+    """Return problems of keys that name several successors; only the first would be used."""
     return [
         f"{key} names {len(found)} items, of which one alone can take its place; put the others in references"
         for key in ("superseded_by", "replaced_by")
