@@ -53,7 +53,7 @@ class BundleSigners:
         version: The version that it states.
         path: Its root, or the folder that contains its client folders.
         signers: The keys, those with most items first.
-        others: Number of items that none of these keys validly signed, by reason code.
+        unverified: Number of items that none of these keys validly signed, by reason code.
         before: The user's trust files that name the bundle, of keys that signed none of its items.
     """
 
@@ -61,13 +61,13 @@ class BundleSigners:
     version: str
     path: str
     signers: tuple[BundleSigner, ...]
-    others: Mapping[str, int]
+    unverified: Mapping[str, int]
     before: tuple[TrustEntry, ...] = ()
 
     @property
     def fingerprints(self) -> tuple[str, ...]:
         """The keys that can be trusted for the bundle: those that it does not itself revoke."""
-        return tuple(each.entry.fingerprint for each in self.signers if not each.entry.blocks_key)
+        return tuple(signer.entry.fingerprint for signer in self.signers if not signer.entry.blocks_key)
 
 
 def find_bundle(layout: Layout, name: str) -> tuple[Root, ...]:
@@ -104,29 +104,29 @@ def read_signers_of(roots: Sequence[Root], trust: TrustSet, *, now: datetime) ->
     bundle, home = roots[0].bundle, roots[0].trust_root
     own = with_lists(load_trust(bundles={bundle: home}, built_in=home), roots, now).trust
     items: dict[str, Counter[str]] = {}
-    others: Counter[str] = Counter()
+    unverified: Counter[str] = Counter()
     files, missed = list_items_of(roots)
     for root, file in files:
         try:
             read = read_item(root, file.rel_path, file.item_type, file.item_id)
         except ItemError as error:
-            others[error.code] += 1
+            unverified[error.code] += 1
             continue
         signature = judge(read.evidence, origin=read.origin, trust=own, now=now)
         proven = signature.code not in {read.evidence.code, *_UNPROVEN} and own.named(signature.signer)
         if not proven:  # for example signed by a list that cannot be read
-            others[signature.code] += 1
+            unverified[signature.code] += 1
         else:
             items.setdefault(signature.signer, Counter())[str(signature.verdict)] += 1
-    others.update(fault.code for fault in missed)
+    unverified.update(fault.code for fault in missed)
     trusted = {entry.fingerprint: entry for entry in _trusted_for(bundle, trust)}
     # among several files of one key, one that blocks it decides
     entries = {key: max(own.named(key), key=lambda entry: entry.blocks_key) for key in items}
     signers = [BundleSigner(entries[key], dict(counts), key in trusted) for key, counts in items.items()]
-    signers.sort(key=lambda each: (-sum(each.items.values()), each.entry.fingerprint))
+    signers.sort(key=lambda signer: (-sum(signer.items.values()), signer.entry.fingerprint))
     before = tuple(entry for key, entry in sorted(trusted.items()) if key not in items)
     path = str(home if roots[0].client is None else roots[0].around)
-    return BundleSigners(bundle, roots[0].version, path, tuple(signers), dict(others), before)
+    return BundleSigners(bundle, roots[0].version, path, tuple(signers), dict(unverified), before)
 
 
 def _trusted_for(bundle: str, trust: TrustSet) -> list[TrustEntry]:
@@ -154,7 +154,7 @@ def trust_bundle(
     """
     bundle = signers.bundle
     if not signers.fingerprints:
-        if signers.others.get("unknown-key"):
+        if signers.unverified.get("unknown-key"):
             message = f"items of bundle {bundle} are signed, but it brings no trust file of their key"
             hint = "ask its publisher for the trust file, compare the fingerprint, then: rye trust add FILE"
         else:
@@ -165,8 +165,8 @@ def trust_bundle(
         message = f"bundle {bundle} is not signed with key {wrong[0]}; it is with {', '.join(signers.fingerprints)}"
         hint = "do not trust it until its publisher has confirmed the key, over another channel"
         raise SigningError("fingerprint-mismatch", message, hint=hint)
-    entries = {str(each.entry.fingerprint): each.entry for each in signers.signers}
-    changes = change_all(fingerprints, lambda each: trust.trust_bundle(entries[each], bundle), confirm)
+    entries = {str(fingerprint.entry.fingerprint): fingerprint.entry for fingerprint in signers.signers}
+    changes = change_all(fingerprints, lambda fingerprint: trust.trust_bundle(entries[fingerprint], bundle), confirm)
     dropped = [
         trust.distrust_bundle(entry, bundle)
         for entry in _trusted_for(bundle, trust.load().trust)

@@ -130,7 +130,7 @@ def sign_list(
 def _read_all(root: Root, folder: Path) -> dict[str, ListedFile]:
     files, problems = files_below(folder, root)
     if problems:
-        message = f"{len(problems)} file(s) cannot be listed: {'; '.join(each.message for each in problems)}"
+        message = f"{len(problems)} file(s) cannot be listed: {'; '.join(problem.message for problem in problems)}"
         raise SigningError("unreadable-items", message, hint="fix or remove them; nothing was written")
     files = {path: file for path, file in files.items() if file.mode != FOLDER and is_listable(path)}
     check_writable(root, list(files) if folder == root.path else ())
@@ -208,7 +208,9 @@ class _Work:
 
     def _unsigned(self) -> tuple[Change, ...]:
         """Return every file without a valid signature of its own; trust files in effect are signed."""
-        signed = {os.path.relpath(each.source, self.folder) for each in self.trust.entries if self._is_signed(each)}
+        signed = {
+            os.path.relpath(change.source, self.folder) for change in self.trust.entries if self._is_signed(change)
+        }
         for root, file in list_items_of([self.root])[0]:
             with suppress(ItemError):
                 read = read_item(root, file.rel_path, file.item_type, file.item_id)
@@ -216,7 +218,7 @@ class _Work:
                 if verdict is Verdict.TRUSTED:
                     path = os.path.relpath(root.path / file.rel_path, self.folder)
                     signed |= {path, f"{path}{DETACHED_SUFFIX}"}
-        return tuple(each for each in compare({}, self.files) if each.path not in signed)
+        return tuple(change for change in compare({}, self.files) if change.path not in signed)
 
     def _is_signed(self, entry: TrustEntry) -> bool:
         return bool(entry.signed_by) and self.trust.in_effect(entry, self.now)

@@ -379,7 +379,7 @@ class Keyring:
 
     def _own(self, key: PublicKey) -> TrustEntry | None:
         entries = self.trust.load().trust.named(key.fingerprint)
-        return next((each for each in entries if each.scope is TrustScope.USER and not each.unread), None)
+        return next((file for file in entries if file.scope is TrustScope.USER and not file.unread), None)
 
     def export_private(self, name: str = DEFAULT_KEY) -> bytes:
         """Return the bytes of a private key file; an encrypted key stays encrypted.
@@ -394,8 +394,8 @@ class Keyring:
 
     def _secret(self, what: str) -> bytes:
         given = passphrase_of(self._environ)
-        asked = self._passphrase(what) if callable(self._passphrase) and not given else self._passphrase
-        secret = given or (asked if isinstance(asked, bytes) else b"")
+        answer = self._passphrase(what) if callable(self._passphrase) and not given else self._passphrase
+        secret = given or (answer if isinstance(answer, bytes) else b"")
         if not secret:
             hint = f"set {PASSPHRASE_VARIABLE}, or run this on a terminal to be asked"
             raise SigningError("passphrase-needed", f"{what} needs a passphrase", hint=hint)

@@ -108,22 +108,22 @@ class _Job:
 
     def judge(self, *trusts: TrustSet) -> None:
         """Judge the file's signature by some keys and, if they do not accept it, by others."""
-        first, *others = [self._state(trust) for trust in trusts]
+        first, *rest = [self._state(trust) for trust in trusts]
         if not first[1] or first[1] in UNCHECKED:  # a signature by another key
-            first = next((each for each in (first, *others) if not each[1]), (others or [first])[-1])
+            first = next((state for state in (first, *rest) if not state[1]), (rest or [first])[-1])
         self.signer, self.code, self.owner = first
 
     def _state(self, trust: TrustSet) -> tuple[str, str, str]:
         """Return signer, reason code and owner; the code is empty for a valid signature of the current format."""
-        found = judge(self.read.evidence, origin=self.read.origin, trust=trust, now=system_clock())
-        is_whole = found.verdict is Verdict.TRUSTED or (found.code == "outside-skill" and not self.skill)
-        code = "" if is_whole and found.format in {EnvelopeFormat.V2, OMS} else found.code
-        return found.signer, code, found.owner
+        signature = judge(self.read.evidence, origin=self.read.origin, trust=trust, now=system_clock())
+        is_whole = signature.verdict is Verdict.TRUSTED or (signature.code == "outside-skill" and not self.skill)
+        code = "" if is_whole and signature.format in {EnvelopeFormat.V2, OMS} else signature.code
+        return signature.signer, code, signature.owner
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names that select exactly this file: ``type:id``, its id, its path, and the folder of its skill."""
-        places = [str(self.root.path / each) for each in (self.file.rel_path, self.skill) if each]
+        places = [str(self.root.path / path) for path in (self.file.rel_path, self.skill) if path]
         return (f"{self.file.item_type}:{self.file.item_id}", self.file.item_id, *places)
 
     @property
@@ -137,15 +137,21 @@ class _Job:
     @property
     def held(self) -> bytes | None:
         """The present bytes of that file."""
-        found = self.read.detached
+        detached = self.read.detached
         if self.skill:
-            return found.folder.data if isinstance(found, Skill) and found.folder.name == SKILL_SIGNATURE else None
-        return found if isinstance(found, bytes) else self.read.data if not is_detached(self.file.rel_path) else None
+            return (
+                detached.folder.data
+                if isinstance(detached, Skill) and detached.folder.name == SKILL_SIGNATURE
+                else None
+            )
+        return (
+            detached if isinstance(detached, bytes) else self.read.data if not is_detached(self.file.rel_path) else None
+        )
 
     def take(self, inside: Mapping[str, bytes]) -> bool:
         """Take over the new signatures of skills inside this one; return whether any is new."""
         modes = {file.path: file.mode for file in self.files}
-        taken = [ListedFile(each, modes.get(each, PLAIN), hashlib.sha256(inside[each]).hexdigest()) for each in inside]
+        taken = [ListedFile(path, modes.get(path, PLAIN), hashlib.sha256(inside[path]).hexdigest()) for path in inside]
         before, self.files = self.files, tuple({file.path: file for file in (*self.files, *taken)}.values())
         return self.files != before
 
@@ -203,28 +209,28 @@ def sign_targets(
     if not texts:
         hint = "name TYPE:ID, a glob such as 'tool:demo/*', or a path; or all of them with --all"
         raise ArgumentError("nothing-to-sign", "no item was named", hint=hint)
-    found, missed, skipped = files_to_sign(texts, layout, space)
-    jobs = _read_all(found, missed, progress, validate=mode is not SignMode.CHECK, allow_hidden=allow_hidden)
+    named, missed, skipped = files_to_sign(texts, layout, space)
+    jobs = _read_all(named, missed, progress, validate=mode is not SignMode.CHECK, allow_hidden=allow_hidden)
     if mode is not SignMode.CHECK:
         _refuse_others(jobs)
     secret = keyring.signing_key(key, force=force) if mode is SignMode.WRITE else None
     public = secret.public if secret else _public(keyring, key, mode)
     trust = TrustSet(() if public is None else (TrustEntry(public, "", TrustScope.NAMED),), layout.audience)
     audience = layout.audience if space == "project" else ""
-    others = (keyring.trust.load().trust,) if key is None and mode is not SignMode.CHECK else ()
+    user_trust = (keyring.trust.load().trust,) if key is None and mode is not SignMode.CHECK else ()
     for job in jobs:
-        job.judge(trust, *others)
-    strangers = () if force or not others else _drop_strangers(jobs, texts, (trust, *others))
+        job.judge(trust, *user_trust)
+    left_out = () if force or not user_trust else _drop_foreign(jobs, texts, (trust, *user_trust))
     if expected is not None:
         _check_expected([job for job in jobs if force or job.code], expected)
     fingerprint = str(public.fingerprint) if public else ""
-    kept = () if force else _kept(jobs, fingerprint, others)
+    kept = () if force else _kept(jobs, fingerprint, user_trust)
     if secret is None:
         rows = [job.row(changed=force or bool(job.code)) for job in jobs]
-        return SignReport(fingerprint, tuple(rows), warnings=(*skipped, *_notes(jobs), *kept, *strangers))
+        return SignReport(fingerprint, tuple(rows), warnings=(*skipped, *_notes(jobs), *kept, *left_out))
     rows = _write(_sign(jobs, secret, audience=audience, force=force), progress)
-    doubts = _not_counting(_counted(jobs, progress, "(checking)"), keyring)
-    return SignReport(fingerprint, tuple(rows), warnings=(*skipped, *_notes(jobs), *kept, *strangers, *doubts))
+    rejections = _rejections(_counted(jobs, progress, "(checking)"), keyring)
+    return SignReport(fingerprint, tuple(rows), warnings=(*skipped, *_notes(jobs), *kept, *left_out, *rejections))
 
 
 def _counted(values: Sequence[_T], progress: Progress, doing: str) -> Iterator[_T]:
@@ -294,7 +300,7 @@ def sign_bundle(
     if leads_out(trusted, inside):
         raise SigningError("not-a-file", f"{trusted} leads out of {inside}", hint="put a folder there, no link")
     files, missed = list_items_of(roots)
-    named = whole_skills([(*each, False) for each in files])
+    named = whole_skills([(*item, False) for item in files])
     jobs = _read_all(named, [fault.message for fault in missed], progress, allow_hidden=allow_hidden)
     _refuse_others(jobs)
     if not jobs:
@@ -360,10 +366,10 @@ def _read_all(
         except ItemError as error:
             problems.append(f"{place}: {error.message.removeprefix(f'{file.rel_path}: ')}")
             continue
-        found = faults(read, root) if validate else ()
+        problems_of_item = faults(read, root) if validate else ()
         hidden = (read.hidden, *content.hidden) if validate and not allow_hidden else ()
-        found = (*found, *programs, unlistable(content.files), *map(_hidden_problem, hidden))
-        problems += [f"{place}: {fault}" for fault in found if fault]
+        problems_of_item = (*problems_of_item, *programs, unlistable(content.files), *map(_hidden_problem, hidden))
+        problems += [f"{place}: {fault}" for fault in problems_of_item if fault]
         jobs.append(_Job(root, file, read, skill, content.files))
     if problems:
         message = f"{len(problems)} problem(s) in {len(files) + len(missed)} file(s)"
@@ -392,11 +398,11 @@ def _notes_warnings(notes: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """
     causes = defaultdict[str, list[str]](list)
     for name, note in notes:
-        found = _LINE.search(note)
-        cause = note.replace(found[0], "", 1) if found else note
+        match = _LINE.search(note)
+        cause = note.replace(match[0], "", 1) if match else note
         if cause not in causes and len(causes) == _CAUSES:
             cause = "the metadata is not YAML for other causes, and was read line by line"
-        causes[cause].append(f"{name} (line {found[1]})" if found else name)
+        causes[cause].append(f"{name} (line {match[1]})" if match else name)
     counts = {cause: "1 file" if len(names) == 1 else f"{len(names):,} files" for cause, names in causes.items()}
     return tuple(f"{cause}: {counts[cause]}, {named_files(names)}" for cause, names in causes.items())
 
@@ -413,7 +419,7 @@ def _kept(jobs: Iterable[_Job], fingerprint: str, trusts: Iterable[TrustSet]) ->
     )
 
 
-def _drop_strangers(jobs: list[_Job], texts: Sequence[str], trusts: Sequence[TrustSet]) -> tuple[str, ...]:
+def _drop_foreign(jobs: list[_Job], texts: Sequence[str], trusts: Sequence[TrustSet]) -> tuple[str, ...]:
     """Leave out items signed by a key that no trust set knows, unless they are named one by one.
 
     A signer answers for the text, and nobody should answer for a stranger's text in passing.
@@ -433,7 +439,7 @@ def _drop_strangers(jobs: list[_Job], texts: Sequence[str], trusts: Sequence[Tru
     return (f"left as a key signed them that you do not trust: {names}; read them, then name each one to sign it",)
 
 
-def _not_counting(jobs: Iterable[_Job], keyring: Keyring) -> tuple[str, ...]:
+def _rejections(jobs: Iterable[_Job], keyring: Keyring) -> tuple[str, ...]:
     """Return why signatures just made are not valid for this user, once for each reason."""
     trust, now = keyring.trust.load().trust, system_clock()
     reasons: dict[str, str] = {}
@@ -443,10 +449,10 @@ def _not_counting(jobs: Iterable[_Job], keyring: Keyring) -> tuple[str, ...]:
         except ItemError as error:
             reasons.setdefault(error.code, error.message)
             continue
-        found = judge(read.evidence, origin=read.origin, trust=trust, now=now)
-        if found.verdict is not Verdict.TRUSTED:
+        signature = judge(read.evidence, origin=read.origin, trust=trust, now=now)
+        if signature.verdict is not Verdict.TRUSTED:
             ref = f"{job.file.item_type}:{job.file.item_id}"
-            reasons.setdefault(found.code, f"{ref} is signed, but {found.verdict}: {found.reason}")
+            reasons.setdefault(signature.code, f"{ref} is signed, but {signature.verdict}: {signature.reason}")
     return tuple(reasons.values())
 
 
@@ -482,9 +488,9 @@ def _check_expected(jobs: Sequence[_Job], expected: Mapping[str, str]) -> None:
 def _check_unchanged(job: _Job) -> None:
     """Raise ``changed-meanwhile`` if anything that the signature covers differs from what was read."""
     if job.skill:
-        known, found = {file.path for file in job.files}, read_skill(job.root, job.skill).files
-        here = (each for each in found if each.path in known or is_listable(each.path))  # not the new .sig
-        is_same = write_rows(here) == write_rows(job.files)
+        known, present = {file.path for file in job.files}, read_skill(job.root, job.skill).files
+        covered = (row for row in present if row.path in known or is_listable(row.path))  # not the new .sig
+        is_same = write_rows(covered) == write_rows(job.files)
     else:
         is_same = read_signed(job.root, job.file.rel_path) == (job.read.data, job.read.detached)
     if not is_same:

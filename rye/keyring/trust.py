@@ -87,8 +87,11 @@ class Trust:
         except SigningError as error:
             raise error.preceded(f"{path}: ") from None
         return tuple(
-            (f"{text}:{each.line}", TrustEntry(each.public, each.owner, TrustScope.USER, not_after=each.not_after))
-            for each in signers
+            (
+                f"{text}:{signer.line}",
+                TrustEntry(signer.public, signer.owner, TrustScope.USER, not_after=signer.not_after),
+            )
+            for signer in signers
         )
 
     def add(
@@ -132,7 +135,7 @@ class Trust:
             message = f"{before[0].source} names this key already and is not overwritten"
             hint = "look at it with rye trust list, and replace it with --force"
             raise SigningError("trust-exists", message, hint=hint, path=before[0].source)
-        warnings = self._others(after)
+        warnings = self._same_owner_warning(after)
         if known.revoked:
             warnings = ("the file given revokes this key: nothing it signed is trusted", *warnings)
         if space == "project" and writes:
@@ -153,22 +156,27 @@ class Trust:
         mine = TrustEntry(entry.public, entry.owner, TrustScope.USER, patterns=(), not_after=entry.not_after)
         path, before = self._present(mine)
         known = before[0] if before else mine
-        if revoked := next((each for each in (entry, *before) if each.revoked), None):
+        if revoked := next((file for file in (entry, *before) if file.revoked), None):
             message = f"key {entry.fingerprint} is revoked by {revoked.source}, so it is not trusted for the bundle"
             raise SigningError("trust-revoked", message, hint="get a version of the bundle that another key signed")
         if known.patterns is None:
             return planned("unchanged", known, path, (), (), reach_of(known))
         stated = ("",) if entry.patterns is None else entry.patterns
-        within = {f"bundle:{bundle} {each}".rstrip() for each in stated if not bundle_of(each)}
-        within |= {each for each in stated if bundle_of(each) == bundle}
-        kept = {each for each in known.patterns if bundle_of(each) != bundle}
+        within = {f"bundle:{bundle} {pattern}".rstrip() for pattern in stated if not bundle_of(pattern)}
+        within |= {pattern for pattern in stated if bundle_of(pattern) == bundle}
+        kept = {pattern for pattern in known.patterns if bundle_of(pattern) != bundle}
         after = dataclasses.replace(known, patterns=tuple(sorted(kept | within)))
         writes = self._writes(path, restate(after), before)
-        return planned("trusted" if writes else "unchanged", after, path, writes, self._others(after), reach_of(after))
+        return planned(
+            "trusted" if writes else "unchanged", after, path, writes, self._same_owner_warning(after), reach_of(after)
+        )
 
     def distrust_bundle(self, entry: TrustEntry, bundle: str) -> TrustChange:
         """Plan to no longer trust a key of the user space for a bundle that its trust file names."""
-        path, left = Path(entry.source), tuple(each for each in entry.patterns or () if bundle_of(each) != bundle)
+        path, left = (
+            Path(entry.source),
+            tuple(pattern for pattern in entry.patterns or () if bundle_of(pattern) != bundle),
+        )
         data = restate(dataclasses.replace(entry, patterns=left)) if left or entry.blocks_key else None
         return planned("narrowed", entry, path, ((path, data),))
 
@@ -236,10 +244,10 @@ class Trust:
         trust = self.load().trust
         entry = next(
             (
-                each
-                for each in trust.entries
-                if each.scope is TrustScope.PROJECT and not each.unread
-                if file in {each.fingerprint, each.fingerprint[:16]} or os.path.realpath(each.source) == place
+                known
+                for known in trust.entries
+                if known.scope is TrustScope.PROJECT and not known.unread
+                if file in {known.fingerprint, known.fingerprint[:16]} or os.path.realpath(known.source) == place
             ),
             None,
         )
@@ -255,8 +263,8 @@ class Trust:
         if key is None:
             return planned("would endorse", entry, path, (), (), reach)
         after = dataclasses.replace(entry, signed_by=key.public.fingerprint)
-        others = tuple(each for each in trust.entries if each != entry)
-        row = list_entry(after, dataclasses.replace(trust, entries=(*others, after)), self._clock())
+        rest = tuple(known for known in trust.entries if known != entry)
+        row = list_entry(after, dataclasses.replace(trust, entries=(*rest, after)), self._clock())
         warnings = () if row.counts else (f"it does not count for you: {row.reason}",)
         data = sign_trust_file(read_trust_bytes(path), stem=path.stem, key=key, now=self._clock())
         return planned("endorsed", entry, path, ((path, data),), warnings, reach)
@@ -332,13 +340,13 @@ class Trust:
             SigningError: ``trust-exists``: an unreadable file would be replaced.
         """
         folder, trust = self._folder(entry.scope), self.load().trust
-        path, readable = folder / trust_file_name(entry.public), {each.source for each in trust.entries}
+        path, readable = folder / trust_file_name(entry.public), {present.source for present in trust.entries}
         before = tuple(
-            each
-            for each in trust.named(entry.fingerprint)
-            if each.scope is entry.scope and Path(each.source).parent == folder
+            present
+            for present in trust.named(entry.fingerprint)
+            if present.scope is entry.scope and Path(present.source).parent == folder
         )
-        unread = any(each.unread for each in before) or str(path) not in readable
+        unread = any(present.unread for present in before) or str(path) not in readable
         if not replace and os.path.lexists(path) and unread:
             message = f"{path} cannot be read, and may revoke the key; it is not overwritten"
             hint = "rye trust list says why; fix it, or replace it with --force"
@@ -347,19 +355,19 @@ class Trust:
 
     def _writes(self, path: Path, data: bytes, before: Sequence[TrustEntry]) -> tuple[tuple[Path, bytes | None], ...]:
         """Return the writes that make one trust file the only one of its key; empty if it already is."""
-        others = [Path(each.source) for each in before if Path(each.source) != path]
-        same = not others and os.path.exists(path) and read_trust_bytes(path) == data  # noqa: PTH110
+        surplus = [Path(present.source) for present in before if Path(present.source) != path]
+        same = not surplus and os.path.exists(path) and read_trust_bytes(path) == data  # noqa: PTH110
         # On some disks .toml and .TOML are the same name.
-        others = [other for other in others if not (path.exists() and other.samefile(path))]
-        return () if same else ((path, data), *((other, None) for other in others))
+        surplus = [old_path for old_path in surplus if not (path.exists() and old_path.samefile(path))]
+        return () if same else ((path, data), *((old_path, None) for old_path in surplus))
 
-    def _others(self, entry: TrustEntry) -> tuple[str, ...]:
+    def _same_owner_warning(self, entry: TrustEntry) -> tuple[str, ...]:
         """Return a warning if the user trusts another key with the same owner name."""
         same = dict.fromkeys(
-            each.fingerprint[:16]
-            for each in self.load().trust.entries
-            if each.is_users and not each.blocks_key and each.fingerprint != entry.fingerprint
-            if entry.owner and each.owner.casefold() == entry.owner.casefold()
+            known.fingerprint[:16]
+            for known in self.load().trust.entries
+            if known.is_users and not known.blocks_key and known.fingerprint != entry.fingerprint
+            if entry.owner and known.owner.casefold() == entry.owner.casefold()
         )
         keys = ", ".join(same)
         return (f"you trust another key of that owner's name, {keys}: ask the owner which is in use",) if keys else ()

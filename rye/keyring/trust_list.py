@@ -87,9 +87,9 @@ def list_entry(entry: TrustEntry, trust: TrustSet, now: datetime) -> TrustedKey:
 
 def _exceptions(entry: TrustEntry, trust: TrustSet, now: datetime) -> Iterator[str]:
     """Yield the projects and bundles where a key that is accepted elsewhere is not."""
-    others = [each for each in trust.named(entry.fingerprint) if not each.is_users and entry.is_users]
-    for each in others:
-        standing = trust.may_sign(entry.fingerprint, Origin(each.scope.space, each.bundle, "", ""), now)
+    local = [file for file in trust.named(entry.fingerprint) if not file.is_users and entry.is_users]
+    for file in local:
+        standing = trust.may_sign(entry.fingerprint, Origin(file.scope.space, file.bundle, "", ""), now)
         if standing.code in {"revoked", "trust-unread"}:
             how = "revokes the key" if standing.code == "revoked" else "cannot be read"
-            yield f"; but for nothing of {each.home}, as {each.source} {how}"
+            yield f"; but for nothing of {file.home}, as {file.source} {how}"

@@ -62,10 +62,10 @@ def conflict_problem(data: bytes) -> str:
     """Return that a text contains a merge conflict; empty if it does not."""
     starts, at = list[int](), 0
     for mark in _CONFLICT:
-        if (found := mark.search(data, at)) is None:
+        if (match := mark.search(data, at)) is None:
             return ""
-        starts.append(found.start())
-        at = found.end()
+        starts.append(match.start())
+        at = match.end()
     line = 1 + data.count(b"\n", 0, starts[0])
     return f"a merge conflict begins at line {line}: resolve it, or indent it where it is an example"
 
@@ -113,9 +113,9 @@ def _mistyped(metadata: Mapping[str, Any]) -> list[str]:
 def _succeeded_by_several(metadata: Mapping[str, Any]) -> list[str]:
     """Return problems of keys that name several successors; only the first would be used."""
     return [
-        f"{key} names {len(found)} items, of which one alone can take its place; put the others in references"
+        f"{key} names {len(successors)} items, of which one alone can take its place; put the others in references"
         for key in ("superseded_by", "replaced_by")
-        if len(found := references_in(metadata.get(key))) > 1
+        if len(successors := references_in(metadata.get(key))) > 1
     ]
 
 

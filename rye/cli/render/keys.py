@@ -150,7 +150,7 @@ def render_signers(signers: BundleSigners, planned: Sequence[TrustChange], termi
         yield f"counts for   {inline(reaches.get(entry.fingerprint, 'nothing'))}"
     for text in dict.fromkeys(warning for change in planned for warning in change.warnings):
         yield f"warning      {inline(text)}"
-    for code, count in sorted(signers.others.items()):
+    for code, count in sorted(signers.unverified.items()):
         yield f"not counted  {plural(count, 'item')} [{inline(code)}]"
     for entry in signers.before:
         text = f"the signer changed: you trust {inline(entry.fingerprint)} for it, which signed nothing in it"

@@ -97,7 +97,7 @@ def test_attack_a_list_that_cannot_be_read_names_no_signer(sim: SpaceSim) -> Non
     _, trust, roots = parts(sim)
     found = read_signers_of(roots, trust.load().trust, now=NOW)
     assert [each.entry.owner for each in found.signers] == ["shop", "pat"]
-    assert sum(found.others.values()) == 1
+    assert sum(found.unverified.values()) == 1
 
 
 def test_a_new_signer_takes_the_place_of_the_old_one(sim: SpaceSim) -> None:
