@@ -1,10 +1,11 @@
 """What to do about a finding: a command ready to be copied into a shell, and words; or words alone.
 
-What others may have changed is compared with the original, and never signed to make a finding go away. A change of
-what the user signed is reviewed and signed again. A command that would sign or discard it stands in the words only.
+A file that others may have changed is compared with the original, and never signed to make a finding go away. A file
+that the user signed and then changed is reviewed and signed again. A command that would sign or discard a change
+appears only in the words.
 
-Names of files are a stranger's: each is one quoted word, an id that would read as a pattern is named by its path, and
-none stands where an option could.
+File names come from strangers: each is quoted as one word, an id that looks like a pattern is replaced by its path, and
+none is placed where an option could be.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 _PATTERN: Final = re.compile(r"[*?\[]")
 _LONGEST: Final = 500
-"""Characters shown of the reasons why an item cannot be signed; ``rye sign`` shows all."""
+"""Maximum number of characters shown of the reasons why an item cannot be signed; ``rye sign`` shows all."""
 
 _ANEW: Final = "# ask its signer to sign it anew"
 _OF_POLICY: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
@@ -47,7 +48,7 @@ _OF_POLICY: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "hidden-text": ("# remove it; if it belongs there, accept it: rye verify --policy FILE --accept", ""),
     }
 )
-"""Code of a policy fault → ``remedy`` and ``signing``; templates as those of :data:`rye.trust.reasons.REASONS`."""
+"""Code of a policy fault → ``remedy`` and ``signing``; templates as in :data:`rye.trust.reasons.REASONS`."""
 
 _OF_BUNDLE: Final = (
     "# get the bundle again from where it came from (a package: install it anew), and compare the two with diff -r"
@@ -62,18 +63,18 @@ _OF_UNSIGNED_BUNDLE: Final = (
 _REVIEW: Final = "changed after it was signed: review it with `git diff`, then"
 
 _AS_BUNDLE: Final = frozenset({"limited", "foreign-key"})
-"""Codes of signatures that may count where the folder of a project that is named is taken as a bundle."""
+"""Codes of signatures that may be accepted if the named project folder is verified as a bundle."""
 
 _EDITED: Final = frozenset({"digest", "line-ends", "skill-changed", "skill-rewritten", "list-changed"})
-"""Codes of files whose bytes are not those that were signed: so is what the signer edited, and not yet signed."""
+"""Codes of files whose bytes differ from the signed ones, perhaps because the signer edited them."""
 
 
 _MERGED: Final = _EDITED | {"envelope-elsewhere", "two-envelopes"}
-"""Codes of files that may hold a merge conflict."""
+"""Codes of files that may contain a merge conflict."""
 
 
 class Remedy(NamedTuple):
-    """What to do about a finding: the words for everybody, and the command for whoever may sign the list."""
+    """What to do about a finding: the words for everybody, and the command for a user who may sign the list."""
 
     words: str
     command: str = ""
@@ -115,7 +116,7 @@ REMEDIES: Final = MappingProxyType(
 
 
 class Signers(NamedTuple):
-    """The keys whose private halves the user holds, each by its fingerprint with the option that names it."""
+    """The keys whose private half the user holds: fingerprint → the option that names the key."""
 
     keys: Mapping[str, str] = MappingProxyType({})
     trust: TrustSet = TrustSet()
@@ -123,7 +124,7 @@ class Signers(NamedTuple):
 
     @classmethod
     def find(cls) -> Signers:
-        """Return those of the user, the one that ``rye sign`` takes by default first."""
+        """Return the user's keys, the default key of ``rye sign`` first."""
         from rye.keyring.key_files import DEFAULT_KEY, KEY_VARIABLE
         from rye.keyring.private import Keyring
 
@@ -141,7 +142,7 @@ class Signers(NamedTuple):
         return cls(keys, trust, system_clock())
 
     def option(self, origin: Origin) -> str | None:
-        """Return the option that names a key that counts for an origin, empty for the default key; None without any."""
+        """Return the option for a key that may sign at an origin; empty for the default key; None if there is none."""
         counting = (
             option for key, option in self.keys.items() if self.trust.may_sign(key, origin, self.now).is_allowed
         )
@@ -150,9 +151,9 @@ class Signers(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Adviser:
-    """Advises someone in the folder ``here``, who finds ``project`` there, but not the roots ``named``.
+    """Advises a user in the folder ``here``, where commands find ``project``, but not the roots ``named``.
 
-    ``named`` gives for each the path that names its bundle.
+    ``named`` maps each of these roots to the path that names its bundle.
     A project's items are signed for the ``audience`` that was demanded.
     """
 
@@ -165,7 +166,7 @@ class Adviser:
 
     @classmethod
     def find(cls, named: Iterable[Root] = (), audience: str = "") -> Adviser:
-        """Return one for the working directory, where these roots would not be found without being named."""
+        """Return an adviser for the working directory; commands there must name the given roots."""
         paths = {str(root.path): str(root.path if root.client is None else root.around) for root in named}
         try:
             here = Path.cwd()
@@ -175,11 +176,11 @@ class Adviser:
         return cls(str(here), "" if project is None else str(project), paths, cache(Signers.find), audience)
 
     def of_item(self, item: VerifiedItem, code: str) -> Advice:
-        """Return what to do about an item's verdict or what a policy has against it; empty where all is well.
+        """Return what to do about an item's verdict or a policy fault; empty if all is well.
 
         Args:
             item: The file.
-            code: Of the reason or of the policy's demand.
+            code: The code of the reason or of the policy's demand.
         """
         reason = REASONS.get(code)
         remedy, signing = (reason.remedy, reason.signing) if reason is not None else _OF_POLICY[code]
@@ -188,7 +189,7 @@ class Adviser:
         if code in _AS_BUNDLE and item.space == "project" and item.bundle and is_published(item.root):
             return _as_bundle(quote(str(item.root.around)), code)
         if code in _MERGED and (conflict := _conflict(item)):
-            return Advice("", conflict)  # who may sign what is left is the next question
+            return Advice("", conflict)  # resolve the conflict before asking who may sign
         is_unsigned = code == "no-envelope"
         key = self._signing_key(item)
         facts = self._facts(item, key)
@@ -204,7 +205,7 @@ class Adviser:
         return Advice.read(remedy.format(**facts))
 
     def of_list(self, violation: Violation, change: Change) -> Advice:
-        """Return what to do about a finding about a list, or about a file that none names."""
+        """Return what to do about a finding about a list, or about a file that is on no list."""
         remedy = REMEDIES[change.code]
         where = self._where(violation.root)
         command = remedy.command if self._may_list(violation.root) else ""
@@ -214,7 +215,7 @@ class Adviser:
         return Advice.read(text)
 
     def was_signed(self, root: Root, path: str) -> bool:
-        """Return whether the last commit or the list has another version of a file, which is signed."""
+        """Return whether the last commit or the list has another, signed version of a file."""
         return self._original(root).was_signed(path)
 
     def _original(self, root: Root) -> Originals:
@@ -223,7 +224,7 @@ class Adviser:
         return self._originals[root.path]
 
     def _sign(self, item: VerifiedItem, advice: Advice) -> Advice:
-        """Return the advice to sign an item, behind what has to be done first."""
+        """Return the advice to sign an item, after any necessary first steps."""
         if why := _why_unsignable(item):
             return Advice("", f"{why}; fix that, then: {advice.command}")
         if item.verdict == Verdict.UNSIGNED and self._original(item.root).is_planted(item.file.rel_path):
@@ -232,7 +233,7 @@ class Adviser:
         return advice
 
     def _facts(self, item: VerifiedItem, key: str | None) -> dict[str, str]:
-        """Return what stands in the templates of remedies; see :mod:`rye.trust.reasons`."""
+        """Return the values for the templates of remedies; see :mod:`rye.trust.reasons`."""
         named = item.path if _PATTERN.search(item.ref) else item.ref
         project = self._project(item.root)
         where = self._where(item.root)
@@ -245,7 +246,7 @@ class Adviser:
         }
 
     def _where(self, root: Root) -> str:
-        """Return the options with which a command finds a root."""
+        """Return the options by which a command finds a root."""
         if root.space is Space.SYSTEM:
             return f" --bundle {quote(str(root.around if root.client else root.path))}"
         if root.space is Space.USER:
@@ -254,16 +255,16 @@ class Adviser:
         return audience + self._project(root)
 
     def _project(self, root: Root) -> str:
-        """Return the option that names the project, where a command would not find it by itself."""
+        """Return the option that names the project, if a command would not find it by itself."""
         project = str(root.around if root.client or root.path.name == FOLDER else root.path)
         if root.space is not Space.PROJECT or project in {self.project, self.project or self.here}:
             return ""
         return f" --project {quote(project)}"
 
     def _signing_key(self, item: VerifiedItem) -> str | None:
-        """Return the option that names a key to sign an item with; None unless it is unsigned, or the user's own.
+        """Return the option for a key to sign an item with; None unless it is unsigned, or the user's own.
 
-        What was signed by others or for another registry is never signed to make a finding go away.
+        An item signed by others or for another registry is never signed to make a finding go away.
         """
         signers, signature = self.signers(), item.signature
         is_unsigned = signature.verdict is Verdict.UNSIGNED
@@ -281,7 +282,7 @@ class Adviser:
 
 
 def _as_bundle(folder: str, code: str) -> Advice:
-    """Return how to verify what lies in a folder, which was named as a project, as the bundle that it is for others."""
+    """Return how to verify a folder, which was named as a project, as the bundle that others use."""
     if code == "limited":
         return Advice(
             f"rye verify --bundle {folder}", "it is published as a bundle, and that is what you trust the key for"
@@ -291,7 +292,7 @@ def _as_bundle(folder: str, code: str) -> Advice:
 
 
 def _conflict(item: VerifiedItem) -> str:
-    """Return that a file holds a merge conflict; empty if it holds none, or cannot be read."""
+    """Return that a file contains a merge conflict; empty if not, or if it cannot be read."""
     from rye.keyring.validate import conflict_problem
     from rye.spaces.signed import read_signed
 
@@ -302,7 +303,7 @@ def _conflict(item: VerifiedItem) -> str:
 
 
 def _why_unsignable(item: VerifiedItem) -> str:
-    """Return why signing would refuse an item as it is; empty if it would not."""
+    """Return why signing would refuse an item; empty if it would not."""
     from rye.keyring.validate import faults
     from rye.spaces.signed import read_item
 

@@ -1,4 +1,4 @@
-"""What the last commit has of some files: the one place of rye that starts another program.
+"""Reads files of the last commit by running git.
 
 The repository is hostile: none of its settings may start a program or decide what is read.
 """
@@ -16,17 +16,17 @@ from rye._process import find_program
 
 _TIMEOUT = 120
 MAX_OUTPUT = 1 << 23
-"""Bytes that git may print, some 100,000 files: a few objects of a hostile repository name billions."""
+"""Maximum bytes of git's output, some 100,000 files: a few objects of a hostile repository can name billions."""
 _SETTINGS = (
     "core.commitGraph=false",
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "safe.bareRepository=explicit",
 )
-"""No setting of the repository may start a program, and a folder that only looks like a repository is none."""
+"""No setting of the repository may start a program, and a folder that only looks like a repository is not one."""
 
 _ENVIRONMENT = {
-    "GIT_ALLOW_PROTOCOL": "none",  # beats protocol.NAME.allow of the repository, as protocol.allow does not
+    "GIT_ALLOW_PROTOCOL": "none",  # overrides the repository's protocol.NAME.allow, which protocol.allow does not
     "GIT_GRAFT_FILE": os.devnull,
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",
@@ -34,16 +34,16 @@ _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
-"""Nothing in the repository replaces a commit, a parent or a file by another."""
+"""Nothing in the repository may replace a commit, a parent or a file by another."""
 
 _HASHES = {40: hashlib.sha1, 64: hashlib.sha256}
-"""Number of hex digits → the hash that git names a content by."""
+"""Number of hex digits → the hash by which git names a content."""
 
 
 def committed(folder: Path) -> dict[str, str] | None:
-    """Return the regular files that the last commit has below a folder: path → the hash git names the content by.
+    """Return the regular files of the last commit below a folder: path → the hash by which git names the content.
 
-    Empty if there is no repository or git cannot read it; None if there are more than git may print.
+    Empty if there is no repository or git cannot read it; None if the output would exceed :data:`MAX_OUTPUT`.
     """
     try:
         listed = _read(folder, "ls-tree", "-r", "-z", "HEAD")
@@ -54,7 +54,7 @@ def committed(folder: Path) -> dict[str, str] | None:
 
 
 def read_blob(folder: Path, name: str) -> bytes:
-    """Return the content that git names by a hash, in the repository around a folder; empty if git cannot read it."""
+    """Return the content with a hash, from the repository around a folder; empty if git cannot read it."""
     try:
         return _read(folder, "cat-file", "blob", name)
     except OverflowError:
@@ -73,7 +73,7 @@ def _read(folder: Path, *words: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Repository:
-    """Git in a folder, the work tree around it, and the repository; ``git_dir`` is empty to have git search for it."""
+    """Git in a folder, the work tree around it, and the repository; an empty ``git_dir`` lets git search for it."""
 
     git: str
     folder: Path
@@ -82,10 +82,10 @@ class _Repository:
 
     @classmethod
     def find(cls, folder: Path) -> _Repository | None:
-        """Return the nearest repository; None without one, without git, or where git refuses to work.
+        """Return the nearest repository; None without one, without git, or if git refuses to work.
 
         Its work tree is the folder that holds ``.git``, whatever the settings say. A folder in it that looks like a
-        bare repository is not one: anybody who adds files can make it look so.
+        bare repository is ignored, because anybody who adds files can make one.
         """
         git = find_program("git")
         real = Path(os.path.realpath(folder))
@@ -100,15 +100,15 @@ class _Repository:
         return cls(git, folder, str(top), git_dir)
 
     def searched(self) -> str:
-        """Return where the repository is that git finds from the folder; empty if it finds none."""
+        """Return the path of the repository that git finds from the folder; empty if it finds none."""
         out = replace(self, git_dir="").run("rev-parse", "--absolute-git-dir")
         return os.path.realpath(os.fsdecode(out.removesuffix(b"\n"))) if out else ""
 
     def run(self, *words: str) -> bytes | None:
-        """Return what git prints, None if it fails; without a shell, and without the caller's ``GIT_`` variables.
+        """Return git's output, None if it fails; runs without a shell, and without the caller's ``GIT_`` variables.
 
         Raises:
-            OverflowError: It prints more than :data:`MAX_OUTPUT`.
+            OverflowError: The output is longer than :data:`MAX_OUTPUT`.
         """
         settings = [part for setting in _SETTINGS for part in ("-c", setting)]
         env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k == "GIT_CEILING_DIRECTORIES"}

@@ -1,4 +1,4 @@
-"""Check the signed lists of the spaces under verification, and name the files that no signature covers."""
+"""Checks the signed lists of the spaces under verification, and reports files that no signature covers."""
 
 from __future__ import annotations
 
@@ -49,15 +49,14 @@ _ITEMS_OF_PLUGIN: Final = frozenset({FOLDER, *(each.place for each in OF_BUNDLES
 class ListChecks:
     """The lists of one verification: iterate over its outcomes, then over this once.
 
-    Attributes:
-        stream: Whose roots are looked at.
-        require: Whether a project, user space or named bundle without a list is a finding, and lists are checked where
-            only a part was named, too.
-        strict: Whether a file that is no item and that no list names is a finding.
-        demand: What a policy demands of lists; it is not asked of bundles that were only found.
-        ignore: Names and patterns of paths that begin with a dot and are known to the policy.
-        reports: How each folder with a list differs from it, once it was looked for.
-        found: Every finding, once it was looked for.
+    Attributes: stream: The outcomes, whose roots are checked. require: Whether a missing list of a project, user space
+        or named bundle is a finding, and lists are checked even
+            if only a part was named.
+        strict: Whether a non-item that is on no list is a finding.
+        demand: The policy's demands on lists; not applied to bundles that were only discovered.
+        ignore: Names and patterns of dot-file paths that the policy knows.
+        reports: How each folder differs from its list, once checked.
+        found: Every finding, once checked.
     """
 
     stream: OutcomeStream
@@ -84,7 +83,7 @@ class ListChecks:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Findings that do not fail the check, as sentences, and what tools may run where there is no list."""
+        """Findings that do not fail the check, as sentences, and code that tools may run without a list."""
         notes = [
             f"{report.source}: {each.message} [{each.code}]"
             for report in self.reports
@@ -101,11 +100,11 @@ class ListChecks:
         return tuple(notes)
 
     def fail(self, path: str) -> None:
-        """Note that there is a finding about a file or skill: how it differs from a list is not another one."""
+        """Record that a file or skill has a finding; its difference from a list is then not reported."""
         self._failed.add(path)
 
     def __iter__(self) -> Iterator[tuple[Violation, Change] | Unchecked]:
-        """Yield each finding about a list or a file that nothing covers, and what could not be read."""
+        """Yield each finding about a list or an uncovered file, and everything that could not be read."""
         for entry in self._look():
             if not isinstance(entry, Unchecked):
                 self.found.append(entry[1])
@@ -135,7 +134,7 @@ class ListChecks:
             yield from self._check_lock(self.stream.layout.project or Path())
 
     def _check_lock(self, project: Path) -> Iterator[tuple[Violation, Change] | Unchecked]:
-        """Yield each skill that is not as ``skills-lock.json`` says: a finding if strict, else a note."""
+        """Yield each skill that differs from ``skills-lock.json``: a finding if strict, else a note."""
         try:
             for each in compare_lock(project, self.stream.roots):
                 change = Change(each.code, os.path.relpath(each.path, project), each.message)
@@ -166,7 +165,7 @@ class ListChecks:
                 yield _violation(root, path, change), change
 
     def _short_of_demand(self, report: ListReport) -> Iterator[Change]:
-        """Yield what a list lacks of what the policy demands."""
+        """Yield the demands of the policy that a list does not meet."""
         if report.number and report.number < self.demand.number:
             words = f"the list has number {report.number}, the policy demands {self.demand.number}"
             yield Change("list-number", LIST_FILE, words, list_digest(Path(report.root)))
@@ -186,7 +185,7 @@ class ListChecks:
             yield Unchecked(message, "too-many-files", "keep other files elsewhere", str(root.path))
 
     def _unknown(self, path: Path) -> Iterator[tuple[Violation, Change] | Unchecked]:
-        """Yield a file or folder that begins with a dot and that neither a table nor the policy knows."""
+        """Yield a file or folder whose name begins with a dot, unless a table or the policy knows it."""
         top = self.stream.layout.project or Path.cwd()
         shown = os.path.relpath(path, top)
         if any(fnmatchcase(shown, each) or fnmatchcase(path.name, each) for each in self.ignore):
@@ -205,7 +204,7 @@ class ListChecks:
         yield _violation(root, str(path), change), change
 
     def _rest_of_plugin(self, root: Root) -> Iterator[tuple[Violation, Change] | Unchecked]:
-        """Yield each file of a plugin outside the folders of its items: a client may run or obey any of them."""
+        """Yield each file of a plugin outside the folders of its items; a client may run or obey any of them."""
         folder = root.around
         files, problems = files_below(folder, root)
         for path, file in files.items():
@@ -220,7 +219,7 @@ class ListChecks:
 
     def _name(self, root: Root, file: FileMode) -> Iterator[tuple[Violation, Change] | Unchecked]:
         path = os.path.normpath(root.path / file.path)
-        if file.path.startswith("../"):  # an import from above the folder of a client
+        if file.path.startswith("../"):  # an import from above the client folder
             above = FileMode(os.path.relpath(path, root.around), file.mode)
             yield from self._name(Root(root.space, root.around, root.bundle), above)
             return

@@ -1,4 +1,4 @@
-"""Files as they were: by the last commit, the list of their space, or the signature of their skill."""
+"""Earlier versions of files: in the last commit, the list of their space, or the signature of their skill."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rye.verify.git import committed, is_blob, read_blob
 
 
 class Originals:
-    """The files of a root as they were: as its list names them, and as the last commit has them."""
+    """The earlier versions of the files of a root: in its list, and in the last commit."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -27,13 +27,13 @@ class Originals:
         self.committed = committed(self.root)
 
     def is_planted(self, path: str) -> bool:
-        """Return whether the list names other files, and not this one."""
+        """Return whether there is a list, and it does not name this file."""
         return bool(self.listed) and path not in self.listed
 
     def was_signed(self, path: str) -> bool:
-        """Return whether the last commit or the list has another version of a file, which is signed.
+        """Return whether the last commit or the list has another, signed version of a file.
 
-        True as well where the commit names more files than can be looked at.
+        True also if the commit names too many files to look at.
         """
         if self.committed is None:
             return True
@@ -53,7 +53,7 @@ class Originals:
         return find_envelope(read_blob(self.root, name), suffix_of(path)) is not None
 
     def _read(self, path: str) -> bytes | None:
-        """Return the bytes of a regular file of no unusual size; None for anything else."""
+        """Return the bytes of a regular file of ordinary size; None for anything else."""
         place = self.root / path
         try:
             is_usual = place.is_file() and place.stat().st_size <= MAX_SPACE_LIST

@@ -1,6 +1,6 @@
-"""Policies: what is demanded of items besides a verdict, and which findings are accepted.
+"""Policies: demands on items beyond the verdict, and accepted findings.
 
-A policy is a YAML file that the caller names; none is searched for:
+A policy is a YAML file that the caller names; rye does not search for one:
 
 .. code-block:: yaml
 
@@ -16,7 +16,7 @@ A policy is a YAML file that the caller names; none is searched for:
     accepted:
       - {path: .ai/tools/old.py, mode: "100644", code: no-envelope, digest: 0f12…}
 
-The first entry of ``scopes`` that holds an item replaces, of the demands above it, those that it states.
+The first entry of ``scopes`` that contains an item overrides the demands above it that it also states.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from rye.trust.reasons import UNCHECKED
 from rye.verify.report import Accepted, VerifiedItem
 
 MAX_POLICY_FILE: Final = 1 << 20
-"""How many bytes a policy file may have; an accepted finding takes about 200."""
+"""Maximum size in bytes of a policy file; an accepted finding takes about 200."""
 
 WELL: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {"trusted": frozenset({"trusted"}), "signed": frozenset({"trusted", "untrusted"})}
@@ -58,7 +58,7 @@ POLICY_REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "hidden-text": "it holds text that a reader does not see, and an agent reads",
     }
 )
-"""Code of each demand that a well signed item may still not meet, and what it means."""
+"""Code of each demand that an item with an accepted verdict may still fail, and its meaning."""
 
 _SKEW: Final = timedelta(minutes=10)
 _UNITS: Final = MappingProxyType({"h": "hours", "d": "days", "w": "weeks"})
@@ -76,16 +76,14 @@ class PolicyFault(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """The demands on one item. An empty value or None demands nothing of the kind.
+    """The demands on one item. An empty value or None makes no demand.
 
-    Attributes:
-        require: ``trusted`` or ``signed``.
-        signers: Fingerprints, 64 hex digits; one of them must have signed.
-        formats: Formats of the signature that are accepted.
-        max_age: How long ago it may have been signed. Only v2 signs that time, and it is the signer's claim: whoever
-            holds the key can write any.
-        not_before: Moment before which it must not have been signed.
-        spaces: The spaces whose items these demands are for. They are also for all that the caller named.
+    Attributes: require: ``trusted`` or ``signed``. signers: Fingerprints, 64 hex digits; one of these keys must have
+        signed. formats: Accepted formats of the signature. max_age: Maximum age of the signature. Only v2 signs its
+        time, and it is the signer's claim: whoever holds the key
+            can write any time.
+        not_before: Earliest time at which it may have been signed.
+        spaces: The spaces whose items must meet these demands. Everything that the caller named must meet them too.
     """
 
     require: str = "trusted"
@@ -98,12 +96,12 @@ class Demand:
     def accepts_verdict(self, item: VerifiedItem) -> bool:
         """Return whether the verdict meets ``require``.
 
-        That of a revoked key never does, nor that of an unknown one, whose signature nobody can check.
+        The verdict of a revoked key never does, nor that of an unknown key, whose signature nobody can check.
         """
         return item.verdict in WELL[self.require] and item.signature.code not in {"revoked", *UNCHECKED}
 
     def fault(self, item: VerifiedItem, now: datetime) -> PolicyFault | None:
-        """Return the first of the other demands that an item of an accepted verdict does not meet."""
+        """Return the first other demand that an item with an accepted verdict does not meet."""
         signature = item.signature
         if self.signers and signature.signer not in self.signers:
             words = f"signed with {signer_words(signature.signer)}, not by one of the signers demanded"
@@ -129,12 +127,12 @@ class Demand:
 
 
 class ListDemand(NamedTuple):
-    """The demands on the list of a project, of the user, or of a bundle that is named.
+    """The demands on the list of a project, the user space, or a named bundle.
 
     Attributes:
-        required: Whether there must be one.
-        signers: How many keys that count must have signed it.
-        number: The least number that it may have.
+        required: Whether there must be a list.
+        signers: Number of accepted keys that must have signed it.
+        number: Its minimum number.
     """
 
     required: bool = False
@@ -147,16 +145,16 @@ NO_DEMAND: Final = ListDemand()
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What is demanded of items, and which findings are accepted.
+    """The demands on items, and the accepted findings.
 
     Attributes:
-        default: The demands on every item of its spaces; of all others, the verdict ``trusted`` is demanded.
-        scoped: Demands on the items of a scope, in place of those.
-        also: Demands of the caller on every item, in addition.
-        audience: The name for which the items and lists of projects must have been signed; empty for any and none.
+        default: The demands on every item of its spaces; all other items must have the verdict ``trusted``.
+        scoped: Demands on the items of a scope, replacing the default.
+        also: Additional demands of the caller on every item.
+        audience: The audience for which the items and lists of projects must be signed; empty for any and none.
         accepted: Findings that do not fail the verification.
         list: The demands on lists.
-        ignore: Names and patterns of paths of files that begin with a dot and are no client's.
+        ignore: Names and path patterns of dot files that are not a client's.
     """
 
     default: Demand = Demand()
@@ -169,16 +167,16 @@ class Policy:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing but a verdict is demanded."""
+        """Whether only a verdict is demanded."""
         demands = (self.default, *(demand for _, demand in self.scoped), *filter(None, (self.also,)))
         return all(replace(each, require="trusted", spaces=Demand().spaces) == Demand() for each in demands)
 
     def demand(self, item: VerifiedItem, *, is_named: bool = False) -> Demand | None:
-        """Return the demands on an item; None where the policy is not for its space.
+        """Return the demands on an item; None if the policy is not for its space.
 
         Args:
             item: The item.
-            is_named: Whether the caller named the bundle or folder that it is in.
+            is_named: Whether the caller named the bundle or folder that contains it.
         """
         scoped = (demand for scopes, demand in self.scoped if any(each.holds(item.type, item.id) for each in scopes))
         fitting = (each for each in (*scoped, self.default) if is_named or item.space in each.spaces)
@@ -186,7 +184,7 @@ class Policy:
 
 
 def check_signers(signers: tuple[str, ...], *, name: str = "signer") -> tuple[str, ...]:
-    """Return fingerprints in lower case. Only whole ones: keys that share 16 digits can be made.
+    """Return fingerprints in lower case. They must be complete, because keys that share 16 digits can be made.
 
     Raises:
         ArgumentError: ``bad-signer``, ``key-text``.
@@ -206,7 +204,7 @@ def load_policy(path: Path) -> Policy:
 
     Raises:
         NotFoundError: ``policy-not-found``.
-        ArgumentError: ``bad-policy`` with the file and, where known, the line.
+        ArgumentError: ``bad-policy`` with the file and, if known, the line.
         EnvironmentFault: ``unreadable``.
     """
     data = _read(path)
@@ -219,11 +217,11 @@ def load_policy(path: Path) -> Policy:
 
 
 def accept_findings(path: Path, findings: Iterable[Accepted]) -> None:
-    """Make these findings the accepted ones of a policy file, which is made if there is none; the rest stays as it is.
+    """Replace the accepted findings of a policy file, or make the file if there is none; the rest is unchanged.
 
     Raises:
-        ArgumentError: ``bad-policy``: the file is not one, or its list of accepted findings cannot be replaced.
-        EnvironmentFault: ``cannot-write``, also where a link leads to it; ``unreadable``.
+        ArgumentError: ``bad-policy``: it is not a policy file, or its list of accepted findings cannot be replaced.
+        EnvironmentFault: ``cannot-write``, also if a link leads to it; ``unreadable``.
     """
     refuse_links(path)
     try:
@@ -243,7 +241,7 @@ def accept_findings(path: Path, findings: Iterable[Accepted]) -> None:
 
 
 _ACCEPTED: Final = re.compile(r"^accepted[ \t]*:.*\n?(?:(?:[ \t-].*)?\n|[ \t-].*\Z)*", re.MULTILINE)
-"""The key and the lines below it that are indented, empty or entries of a list."""
+"""The key and the lines below it that are indented, empty or list entries."""
 
 
 def _row(finding: Accepted) -> str:
@@ -252,12 +250,11 @@ def _row(finding: Accepted) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a text that has only characters that can be seen as a double-quoted scalar of YAML."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _read(path: Path) -> bytes:
-    """Return the bytes of a policy file, at most one more than it may have; no pipe is waited for.
+    """Return the bytes of a policy file, at most one more than the limit; never block on a pipe.
 
     Raises:
         NotFoundError: ``policy-not-found``.
@@ -284,7 +281,7 @@ def _bad(path: Path, problem: str, line: int = 0) -> ArgumentError:
 
 
 class _Misstated(Exception):
-    """A word of the line whose value is not understood, and why."""
+    """A value in the file that is not understood: a word on its line, and the problem."""
 
 
 def _parse(path: Path, text: str) -> Policy:
@@ -299,7 +296,7 @@ def _parse(path: Path, text: str) -> Policy:
 
 
 def _policy(values: Any) -> Policy:
-    """Return the policy that the values of a file state; whatever is not understood is an error."""
+    """Return the policy that the values of a file state; anything unknown is an error."""
     if not isinstance(values, dict) or not values:
         raise _Misstated("", "it demands nothing; it must be a mapping such as 'require: trusted'")
     default = _demand(Demand(), values, "scopes", "audience", "accepted", "list", "ignore")
@@ -374,7 +371,6 @@ def _verdict(value: Any) -> str:
 
 
 def _words(key: str, value: Any, known: tuple[str, ...], *, single: bool = False) -> tuple[str, ...]:
-    """Return one of some words, or a list of them, as a tuple."""
     words = value if isinstance(value, list) and not single else [value]
     if not words or not all(word in known for word in words):
         raise _Misstated(key, f"{key} is {value!r}, valid are {', '.join(known)}")
@@ -422,4 +418,4 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "not_before": _moment,
     "spaces": _spaces,
 }
-"""Key of a policy file, which is an attribute of :class:`Demand` → how its value is read."""
+"""Key of a policy file, which is an attribute of :class:`Demand` → the function that reads its value."""

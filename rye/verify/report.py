@@ -1,4 +1,4 @@
-"""The answer of a verification: verdicts, findings, and files that could not be checked."""
+"""The result of a verification: verdicts, findings, and files that could not be checked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rye.trust.model import Signature
 
 
 class _Verified(NamedTuple):
-    """The fields of :class:`VerifiedItem`, apart because a named tuple can have no mixin."""
+    """The fields of :class:`VerifiedItem`; separate because a named tuple cannot have a mixin."""
 
     root: Root
     file: ItemFile
@@ -28,17 +28,14 @@ class _Verified(NamedTuple):
 
 
 class VerifiedItem(InSpace, _Verified):
-    """The verdict on one file. A named tuple, as :class:`rye.trust.model.Signature` and for the same reason.
+    """The verdict on one file. A named tuple, like :class:`rye.trust.model.Signature` and for the same reason.
 
-    Attributes:
-        root: The root below which the file lies.
-        file: Its path below the root, with the type and id that the path stands for.
-        signature: The verdict.
-        line: The line on which its signature stands or belongs.
-        digest: SHA-256 hex of the bytes that were judged; in a skill, of the digest of the list of its files in hex, a
-            line feed and these.
-        length: How many bytes were judged.
-        hidden: A sentence about text that a reader does not see, in the file or in the skill; empty without any.
+    Attributes: root: The root that contains the file. file: The path below the root, with the type and id of the item.
+        signature: The verdict. line: The line on which its signature is or should be. digest: SHA-256 hex of the judged
+        bytes; in a skill, SHA-256 hex of the hex digest of the list of its files, a line
+            feed and the judged bytes.
+        length: Number of judged bytes.
+        hidden: A sentence about text in the file or skill that a reader does not see; empty if there is none.
     """
 
     __slots__ = ()
@@ -50,7 +47,7 @@ class VerifiedItem(InSpace, _Verified):
 
     @property
     def id(self) -> str:
-        """The id that the path stands for."""
+        """The id of the item."""
         return self.file.item_id
 
     @property
@@ -76,16 +73,16 @@ class VerifiedItem(InSpace, _Verified):
 
 @dataclass(frozen=True, slots=True)
 class Violation(InSpace, Report):
-    """A file that is not as the list of its space names it, a file that nothing covers, or the list itself.
+    """A file that differs from the list of its space, a file that nothing covers, or the list itself.
 
     Attributes:
-        root: A root that the list covers, or below which the file lies.
+        root: A root that the list covers, or that contains the file.
         type: ``file``, ``list`` or ``skill``.
         id: Its path below the folder of the list, or below the root.
-        path: The file, which may be gone, or the list.
-        digest: SHA-256 hex of the file; of a missing one as the list has it, of a list that of what is signed.
+        path: The file, which may be missing, or the list.
+        digest: SHA-256 hex of the file; for a missing file the listed digest, for a list that of the signed bytes.
         line: Always 1.
-        verdict: ``violation``, in the place of a verdict.
+        verdict: ``violation``, in place of a verdict.
     """
 
     root: Root
@@ -102,17 +99,17 @@ class Violation(InSpace, Report):
         return f"{self.type}:{self.id}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what it is about and where that is."""
+        """Return its facts and place by name."""
         names = ("type", "id", "space", "bundle", "path", "digest", "line", "verdict")
         return {name: getattr(self, name) for name in names}
 
 
 class Accepted(NamedTuple):
-    """A finding that a policy accepts: a change of any of these four makes another finding.
+    """A finding that a policy accepts; if any of the four fields changes, it is a different finding.
 
     ``path`` is relative to the project, or to the working directory without one; absolute elsewhere. ``mode`` is
-    ``100644`` or, of an executable file, ``100755``; ``120644`` or ``120755`` where it is reached by a link, ``040000``
-    of a folder, empty where nothing is there. ``digest`` is the SHA-256 that :class:`VerifiedItem` has.
+    ``100644`` or, for an executable file, ``100755``; ``120644`` or ``120755`` if it is reached by a link, ``040000``
+    for a folder, empty if nothing is there. ``digest`` is that of :class:`VerifiedItem`.
     """
 
     path: str
@@ -122,7 +119,7 @@ class Accepted(NamedTuple):
 
     @property
     def key(self) -> str:
-        """64 hex digits that stand for it."""
+        """64 hex digits that identify it."""
         return hashlib.sha256(json.dumps(self).encode()).hexdigest()
 
 
@@ -132,15 +129,15 @@ NOT_PLACED: Final = Accepted("", "", "", "")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """An item that does not meet what is demanded, or a violation of a list.
+    """An item that does not meet the demands, or a violation of a list.
 
     Attributes:
-        item: What it is about.
-        code: The reason code of the verdict, or that of the policy's demand, or that of the list's check.
+        item: The item or violation.
+        code: The reason code of the verdict, of the policy's demand, or of the list check.
         reason: The same in words.
-        fix: The command that fixes it, for a shell; empty where none does.
-        note: What to know before it is run, or what to do instead. No shell should read it.
-        identity: What a policy has to name to accept it.
+        fix: The shell command that fixes it; empty if there is none.
+        note: What to know before running it, or what to do instead. No shell should read it.
+        identity: The fields that a policy must name to accept it.
         accepted: Whether the policy accepts it.
     """
 
@@ -154,7 +151,7 @@ class Finding:
 
     @property
     def advice(self) -> Advice:
-        """What fixes it, and the words to it."""
+        """The fix and its note."""
         return Advice(self.fix, self.note)
 
     def to_dict(self) -> dict[str, Any]:
@@ -165,7 +162,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Unchecked(Report):
-    """A file or target on which there is no verdict, and why; ``str`` is the sentence."""
+    """A file or target without a verdict, and why; ``str`` is the sentence."""
 
     message: str
     code: str = ""
@@ -177,11 +174,11 @@ class Unchecked(Report):
 
 
 PARTS_OF_SKILL: Final = frozenset({"skill-changed", "skill-rewritten"})
-"""Codes of the items of a skill that is not what was signed. One of them is a finding, the others come as items."""
+"""Codes of the items of a changed skill. One of these items becomes a finding, the rest stay items."""
 
 
 class Exposed(NamedTuple):
-    """A phrase for each of some files and folders below a root that others may have written, and the root's number."""
+    """Phrases about files and folders that other users may have written, and the number of their root."""
 
     root: int
     others: tuple[str, ...]
@@ -195,17 +192,17 @@ Outcome = VerifiedItem | Unchecked
 class VerifyReport(Report):
     """The result of a verification.
 
-    An item may be trusted and yet not be the one that is listed: all is well if no list has ``errors``.
+    An item may be trusted and yet differ from the list: all is well only if no list has ``errors``.
 
     Attributes:
-        items: Every item asked for with its verdict; empty where a caller took them one by one.
-        counts: Number of items by verdict, without rye's own where these are counted apart.
-        manual: The same of rye's own, which are counted apart where neither targets nor one space were named.
-        findings: How many findings there are that the policy does not accept, those about lists among them.
-        accepted: How many it accepts.
+        items: Every requested item with its verdict; empty if the caller took them one by one.
+        counts: Number of items by verdict, without rye's own if these are counted separately.
+        manual: The same for rye's own items, which are counted separately if neither targets nor a space were named.
+        findings: Number of findings that the policy does not accept, including those about lists.
+        accepted: Number of findings that it accepts.
         unchecked: Files, targets and lists that could not be checked.
-        warnings: Keys and bundles that could not be used, items that hide one of another signer, notes on lists.
-        lists: What was found in the list of each space of which everything was asked for, if it has or had one.
+        warnings: Keys and bundles that could not be used, items that hide another signer's, notes on lists.
+        lists: The report of the list of each space that was requested entirely, if it has or had one.
         status: 0 all well, 1 findings, 2 something could not be checked, or there was nothing to check.
     """
 

@@ -1,4 +1,4 @@
-"""One verification under a policy: which items fall short and the command that fixes each; the policy accepts some."""
+"""One verification under a policy: its findings, the commands that fix them, and which of them the policy accepts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from rye.verify.stream import OutcomeStream, Progress, stream_outcomes
 
 
 def _nothing_own(folder: Path) -> Unchecked:
-    """Return that only rye's own items are there, and what may have been meant in a folder."""
+    """Return that there are only rye's own items, with a hint about the folder."""
     hint = "name the folder with --project, a bundle as TARGET; --space all verifies what there is"
     if holds_skills_itself(folder):
         hint = "this folder is a bundle of skills: rye verify . verifies it"
@@ -37,26 +37,26 @@ def _nothing_own(folder: Path) -> Unchecked:
 
 @dataclass(slots=True)
 class Verification:
-    """One verification: iterate over it once, then it has counts and a ``status``; or take its :meth:`report`.
+    """One verification: iterate over it once, then read its counts and ``status``; or call :meth:`report`.
 
     Attributes:
         outcomes: The files with their verdicts.
-        policy: What is demanded of them.
-        now: The moment by which ages are judged.
+        policy: The demands on them.
+        now: The time by which ages are judged.
         checks: The lists that are checked after the items.
         base: The folder to which the paths of accepted findings are relative.
-        named: Sources of the bundles and folders that the caller named, for which the policy is, too.
-        audience: The name for which a project's items must have been signed; empty for any and none.
+        named: Sources of the bundles and folders that the caller named; the policy applies to them too.
+        audience: The audience for which a project's items must be signed; empty for any and none.
         fixes: Writes the command that fixes each finding; None for none.
-        apart: Sources of rye's own items, where these are counted apart from one's own.
-        needs_own: Whether it is a fault that there is nothing but rye's own items.
-        counts: Number of items by verdict, so far, without those that are counted apart.
-        manual: The same of rye's own items that are counted apart.
-        findings: How many findings the policy does not accept, so far.
-        accepted: How many it accepts.
-        violations: How many of all findings are about lists and files that are no items.
-        subject: Number of items that the policy is for, so far.
-        unchecked: What could not be checked.
+        apart: Sources of rye's own items, if these are counted separately.
+        needs_own: Whether having only rye's own items is a fault.
+        counts: Number of items by verdict, so far, without those that are counted separately.
+        manual: The same for rye's own items that are counted separately.
+        findings: Number of findings so far that the policy does not accept.
+        accepted: Number of findings that it accepts.
+        violations: Number of findings about lists and non-items.
+        subject: Number of items so far that the policy is for.
+        unchecked: Everything that could not be checked.
     """
 
     outcomes: OutcomeStream
@@ -77,16 +77,16 @@ class Verification:
     subject: int = 0
     unchecked: list[Unchecked] = field(default_factory=list)
     _changed: set[str] = field(default_factory=set)
-    """Skills that are not what was signed."""
+    """Skills that differ from what was signed."""
 
     @property
     def items(self) -> int:
-        """Number of items on which there is a verdict, without those that are counted apart."""
+        """Number of items with a verdict, without those that are counted separately."""
         return self.counts.total()
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Keys and bundles that could not be used; in the end, hidden items of other signers and notes on lists."""
+        """Keys and bundles that could not be used; at the end also shadowing items and notes on lists."""
         unused = ("the policy is for no item that is verified; it names its spaces with 'spaces'",)
         return (
             self.outcomes.warnings
@@ -96,7 +96,7 @@ class Verification:
 
     @property
     def lists(self) -> tuple[ListReport, ...]:
-        """The results of the lists that were checked; known in the end."""
+        """The reports of the checked lists; complete at the end."""
         return self.checks.reports
 
     @property
@@ -107,7 +107,7 @@ class Verification:
         return 1 if self.findings else 0
 
     def __iter__(self) -> Iterator[VerifiedItem | Finding | Unchecked]:
-        """Yield every item, as a finding where it falls short, what could not be checked, and violations at the end."""
+        """Yield every item or its finding, everything that could not be checked, and violations at the end."""
         for outcome in self.outcomes:
             yield from self._judged(outcome)
         for each in self.checks:
@@ -141,7 +141,7 @@ class Verification:
                 hidden = f"; and it holds hidden text: {outcome.hidden}" if outcome.hidden else ""
                 yield self._found(outcome, outcome.signature.code, f"{outcome.signature.reason}{hidden}")
             return
-        if wanted and outcome.signature.audience != wanted:  # where the key does not count, no verdict says so
+        if wanted and outcome.signature.audience != wanted:  # a verdict about the key does not mention the audience
             yield self._found(outcome, "audience", audience_words(outcome.signature.audience, wanted))
             return
         if outcome.hidden:
@@ -154,9 +154,9 @@ class Verification:
         yield outcome
 
     def _of_skill(self, item: VerifiedItem) -> VerifiedItem | Finding:
-        """Return the one finding for all items of a skill that is not what was signed, and the others as they are.
+        """Return one finding for all items of a changed skill: the first becomes it, the rest are returned unchanged.
 
-        It is on the first of them, and its reason names the files that were changed.
+        The finding's reason names the changed files.
         """
         skill = f"{item.root.path}/{skill_of(item.root, item.file.rel_path)}"
         if skill in self._changed:
@@ -195,7 +195,7 @@ class Verification:
         )
 
     def complete(self, each: Callable[[], None] = lambda: None) -> VerifyReport:
-        """Verify everything and return the result, without a command that fixes each finding.
+        """Verify everything and return the result, without fixes.
 
         Args:
             each: Called after each entry; an exception from it ends the verification.
@@ -210,7 +210,7 @@ class Verification:
         return replace(self.report(), items=tuple(items))
 
     def summary(self) -> dict[str, Any]:
-        """Return the counts, the warnings and the status as JSON-able values."""
+        """Return the counts, the warnings and the status as values for JSON."""
         verdicts = {"verdicts": dict(self.counts), "manual": dict(self.manual)}
         counts = {"items": self.items, **verdicts, "unchecked": len(self.unchecked)}
         rest = {"warnings": list(self.warnings), "status": self.status}
@@ -269,14 +269,14 @@ def start_verification(
 
 
 def _visible(char: str) -> str:
-    """Return a character of a name, escaped if it cannot be seen or begins an escape: two names never look the same."""
+    """Return a character, escaped if it is invisible or a backslash, so that two names never look the same."""
     return char if char.isprintable() and char != "\\" else char.encode("unicode_escape").decode("ascii")
 
 
 def mode_of(path: Path, base: Path) -> str:
-    """Return the mode of what a path leads to, as :class:`rye.verify.report.Accepted` has it.
+    """Return the mode of a path's target, as in :class:`rye.verify.report.Accepted`.
 
-    A link counts if it is the file itself or a folder above it that lies below ``base``.
+    A link is recorded if it is the file itself or a folder above it that lies below ``base``.
     """
     try:
         mode = path.stat().st_mode
@@ -293,7 +293,7 @@ def _for_audience(layout: Layout, name: str) -> Layout:
     """Return the layout with the audience that a policy names, if it does.
 
     Raises:
-        ArgumentError: ``bad-audience`` when the caller demands another one.
+        ArgumentError: ``bad-audience``: the caller demands another one.
     """
     if name and layout.audience not in {"", name}:
         message = f"audience is {layout.audience!r}, the policy demands {name!r}"

@@ -1,4 +1,4 @@
-"""The verdicts on the files that some texts name, from their bytes and without the index, as a stream."""
+"""Streams the verdicts on the files that some texts name, computed from their bytes and without the index."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ from rye.verify.report import Exposed, Outcome, Unchecked, VerifiedItem
 from rye.verify.worker import Shadowing, Verifier, verify_files, with_duplicates
 
 Progress = Callable[[int, int, str], None]
-"""Called with the number of files verified, that of all, and an empty source."""
+"""Called with the number of verified files, the number of all files, and an empty source."""
 
 _AHEAD = 4096
-"""Files that are listed before they are verified: to go from the one to the other for each of them takes longer."""
+"""Number of files listed before they are verified; alternating for each file would be slower."""
 
 
 @dataclass(slots=True)
 class OutcomeStream:
-    """The files that the texts name: iterate over it once for a verdict, or the reason for none, on each.
+    """The files that the texts name: iterate over it once for a verdict on each, or the reason for none.
 
     Attributes:
-        layout: The spaces, with those that a path among the texts added.
+        layout: The spaces, including those that a path among the texts added.
         targets: What the texts name.
-        verifier: Judges the files: trust set and moment.
-        warnings: Keys and bundles that could not be used; in the end, items that hide one of another signer.
-        named: Roots that the caller named, with an option or by a path among the texts; the others are found.
-        processes: How many may work.
-        progress: Called while it goes on.
-        space: The space that was asked for, or ``all``: a warning says where its items would lie if there are none.
+        verifier: Judges the files; holds trust set and time.
+        warnings: Keys and bundles that could not be used; at the end also items that hide another signer's.
+        named: Roots that the caller named, with an option or by a path among the texts, as opposed to discovered ones.
+        processes: Maximum number of processes.
+        progress: Called during the work.
+        space: The requested space, or ``all``: if it has no items, a warning says where they would lie.
         strict_roots: The roots of which every file is listed.
     """
 
@@ -66,21 +66,21 @@ class OutcomeStream:
 
     @property
     def roots(self) -> tuple[Root, ...]:
-        """The roots that are looked at."""
+        """The roots to verify."""
         named = {root for target in self.targets for root in target.roots}
         return tuple(root for root in self.layout.roots if root in named)
 
     @property
     def whole(self) -> tuple[Root, ...]:
-        """Those of them of which everything was named."""
+        """The roots that were named entirely."""
         return tuple(root for root in self.roots if any(root in target.whole_roots for target in self.targets))
 
     def beside(self) -> Iterator[tuple[Root, list[str]]]:
-        """Yield what tools may run or import and is no item, of each root where that was named; known at the end."""
+        """Yield for each root the named non-items that tools may run or import; complete at the end."""
         for root, seen in self._seen.items():
             paths = seen.noticed + seen.imports
             covers = [target.covers for target in self.targets if root in target.roots]
-            modules = () if root.client else (f"{MODULES}/",)  # above the tools
+            modules = () if root.client else (f"{MODULES}/",)  # above the folder of tools
             if is_own(root):  # installers compile rye's own tools with the rest of the package
                 paths = [path for path in paths if f"/{CACHE}/" not in path]
             yield root, [path for path in paths if path in modules or any(each(root, path) for each in covers)]
@@ -90,7 +90,7 @@ class OutcomeStream:
         matched: set[str] = set()
         roots = self.roots
         walked = self._files(roots, matched)
-        # only progress asks how many files there are; else memory does not grow with their number
+        # count files only for progress, because that keeps all of them in memory
         counted = None if self.progress is None else list(walked)
         total = len(counted or ())
         batches = iter(lambda: list(islice(walked, _AHEAD)), [])
@@ -123,8 +123,8 @@ class OutcomeStream:
                     )
 
     def _files(self, roots: tuple[Root, ...], matched: set[str]) -> Iterator[tuple[int, ItemFile]]:
-        """Yield the files of the roots that any target names, noting which targets did and what could not be listed."""
-        placed = defaultdict[str, list[Target]](list)  # path of a file or folder → the targets that name just that
+        """Yield the files of the roots that any target names; record matched targets and unlistable files."""
+        placed = defaultdict[str, list[Target]](list)  # path of a file or folder → the targets that name exactly that
         for target in self.targets:
             for path in target.places:
                 placed[path].append(target)
@@ -158,7 +158,7 @@ class OutcomeStream:
                 self.warnings += (f"{root.source}: there are no items in {root.path}",)
 
     def _entries(self, root: Root, seen: _Seen) -> Iterator[ItemFile | ItemError]:
-        """Yield the files of a root folder by folder, and what could not be listed; note what else there is."""
+        """Yield the files of a root folder by folder, and errors about unlistable files; record the non-items."""
         is_strict = root in self.strict_roots
         walk = Walk(root, "all" if is_strict else "relevant")
         for listing in walk:
@@ -171,7 +171,7 @@ class OutcomeStream:
             self.warnings += (f"{root.source}: other work trees of this repository are left out: {named}",)
 
     def uncovered(self, root: Root) -> tuple[list[FileMode], bool]:
-        """Return what lies in a strict root and is no item, and whether that is all; known at the end."""
+        """Return the non-items of a strict root, and whether the list is complete; known at the end."""
         seen = self._seen.get(root, _Seen())
         imports = [FileMode(path, PLAIN) for path in sorted({*seen.imports})]
         return seen.others + imports, seen.is_complete
@@ -179,14 +179,14 @@ class OutcomeStream:
 
 @dataclass(slots=True)
 class _Seen:
-    """What the walk over one root came upon beside items.
+    """The non-items that the walk over one root found.
 
     Attributes:
-        noticed: What tools may run or clients obey, as :func:`rye.spaces.uncovered.relevant_non_items` yields it.
-        strays: Signature files that count for no item.
-        imports: What instruction files import and is no item.
-        others: Every file of a strict root that is no item.
-        is_complete: Whether these are all: of more than :data:`MAX_FILES` files the rest is left out.
+        noticed: Files that tools may run or clients obey, from :func:`rye.spaces.uncovered.relevant_non_items`.
+        strays: Signature files that belong to no item.
+        imports: Non-items that instruction files import.
+        others: Every non-item of a strict root.
+        is_complete: Whether ``others`` is complete, or was cut at :data:`MAX_FILES` files.
     """
 
     noticed: list[str] = field(default_factory=list)
@@ -196,7 +196,7 @@ class _Seen:
     is_complete: bool = True
 
     def add(self, listing: Listing, *, is_strict: bool) -> None:
-        """Note what lies in one folder."""
+        """Record the non-items of one folder."""
         self.noticed += relevant_non_items(listing)
         counting = {path for path, _ in listing.items if is_detached(path)}
         skill = listing.folder.skill
@@ -216,7 +216,6 @@ class _Seen:
 
 
 def _at_or_above(path: str, placed: Mapping[str, Sequence[Target]]) -> Iterator[Target]:
-    """Yield the targets that name a path, or a folder that it is in."""
     while path:
         yield from placed.get(path, ())
         path = path.rpartition("/")[0]
@@ -233,17 +232,17 @@ def stream_outcomes(
     processes: int | None = 1,
     progress: Progress | None = None,
 ) -> OutcomeStream:
-    """Prepare the verification of the files that the texts name; before it is iterated over, only trust files are read.
+    """Prepare the verification of the files that the texts name; only trust files are read before the iteration.
 
     Args:
         texts: Paths, references or scopes; none means everything.
         layout: The spaces.
-        space: Which of them to look in.
-        named_trust: Trust files that count as the user's own.
-        without: Folders below the project in which no projects are looked for; None looks for none at all.
-        digests: Whether trusted items have a ``digest``, too.
-        processes: How many may work; None for one on each processor.
-        progress: Called while it goes on.
+        space: The space to look in.
+        named_trust: Trust files that are treated as the user's own.
+        without: Folders below the project that are not searched for projects; None searches for no projects at all.
+        digests: Whether trusted items have a ``digest`` too.
+        processes: Maximum number of processes; None for one on each processor.
+        progress: Called during the work.
 
     Raises:
         ArgumentError: A text names nothing that could exist.
@@ -279,17 +278,17 @@ def stream_outcomes(
 
 
 def _of_trust_file(unread: UnreadTrust) -> Unchecked:
-    """Return that a trust file cannot be read: whatever key it revokes, nothing can be checked in full."""
+    """Return that a trust file cannot be read: it may revoke any key, so nothing can be checked in full."""
     message, fault = f"{unread.message}; which key it is about, and may revoke, is not known", unread.fault
     return Unchecked(message, fault.code, fault.hint, str(unread.path))
 
 
 def _of_folders(targets: Iterable[Target]) -> Iterable[Unchecked]:
-    """Return what could not be looked into below the named folders, once each."""
+    """Return the problems of searching below the named folders, once each."""
     problems = (problem for target in targets for problem in target.problems)
     return dict.fromkeys(Unchecked(each.message, each.code, each.hint, str(each.details["path"])) for each in problems)
 
 
 def _is_other(root: Root) -> bool:
-    """Return whether a root is a project named by its path, whose items hide none of the layout's."""
+    """Return whether a root is a project named by its path, whose items do not shadow the layout's."""
     return root.space is Space.PROJECT and bool(root.bundle)

@@ -1,7 +1,7 @@
-"""The verdicts on many files from their bytes, on every core, by the code that search and show use.
+"""Computes the verdicts on many files from their bytes, on every core, with the same code as search and show.
 
-This process and its helpers verify chunks, and results come in the order of the files. Helpers are started only when
-there are enough files to be worth it; :mod:`rye._process` says how work is shared with them.
+This process and its helpers verify chunks, and results come in the order of the files. Helpers are started only if
+there are enough files to be worth it; :mod:`rye._process` describes how work is shared with them.
 """
 
 from __future__ import annotations
@@ -49,29 +49,29 @@ _SHEBANGS = (b"#!", BOM + b"#!")
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    """Judges files under the trust set and the moment of one run; ``digests`` gives trusted items a ``digest`` too.
+    """Judges files under the trust set and time of one run; ``digests`` gives trusted items a ``digest`` too.
 
-    What the file says of itself (name, category, type, id) is read only where it could change the verdict. Where the
-    bytes are at fault, it cannot. A v2 line binds type and id, so there it only helps to know a file that was moved
-    from one whose line was altered. An unsigned file is read too: what is no item at all is not
-    an item that lacks a signature.
+    A file's statements about itself (name, category, type, id) are read only if they could change the verdict. If the
+    bytes have a fault, they cannot. A v2 line binds type and id, so there they only help to tell a moved file from one
+    whose line was altered. They are read for an unsigned file too, because a file that is not an item at all is not an
+    unsigned item.
     """
 
     trust: TrustSet
     now: datetime
     digests: bool = True
     _skills: dict[str, SkillFolder] = field(default_factory=dict, repr=False, compare=False)
-    """The skill that was read last: in a run each is read once for all of its items."""
+    """The skill that was read last, so that each is read once for all of its items."""
 
     def check(self, root: Root, file: ItemFile, read: Read = read_file) -> Outcome:
         """Read one file and return the verdict on exactly these bytes, or why there is none."""
         return self.check_all(root, [file], read)[0]
 
     def check_all(self, root: Root, files: Iterable[ItemFile], read: Read) -> list[Outcome]:
-        """Return the outcome of each of some files of a root, in their order.
+        """Return the outcomes of some files of a root, in their order.
 
-        All are read, then all inspected, before the first signature is checked: going from the one to the other for
-        every file would empty the processor's caches of both, and takes a tenth longer.
+        All files are read, then all inspected, before the first signature is checked. Alternating for each file would
+        empty the processor's caches and take a tenth longer.
         """
         contents = [
             (file, _content(root, file, read, self._skills), self._hidden_in_skill(root, file)) for file in files
@@ -80,7 +80,7 @@ class Verifier:
         return [each if isinstance(each, Unchecked) else self._judge(each, hidden) for each, hidden in inspected]
 
     def _hidden_in_skill(self, root: Root, file: ItemFile) -> str:
-        """Return the sentences about hidden text in the other files of a skill that was read, given its first file."""
+        """Return the sentences about hidden text in the other files of a skill, for its ``SKILL.md``; else empty."""
         folder, _, name = file.rel_path.rpartition("/")
         skill = self._skills.get(f"{root.path}/{folder}") if name == SKILL_FILE else None
         return "; ".join(skill.hidden) if skill else ""
@@ -104,7 +104,7 @@ class Verifier:
 
 
 _Content = tuple[bytes, Detached] | ItemError
-"""What :func:`read_signed` returns, or why it cannot be read."""
+"""The result of :func:`read_signed`, or the error."""
 
 
 def _content(root: Root, file: ItemFile, read: Read, skills: dict[str, SkillFolder]) -> _Content:
@@ -115,7 +115,7 @@ def _content(root: Root, file: ItemFile, read: Read, skills: dict[str, SkillFold
 
 
 def _inspect(root: Root, file: ItemFile, content: _Content) -> _Inspected | Unchecked:
-    """Return what :meth:`Verifier._judge` needs, or why there can be no verdict."""
+    """Return the input of :meth:`Verifier._judge`, or why there can be no verdict."""
     if isinstance(content, ItemError):
         return _unchecked(content, root, file)
     data, detached = content
@@ -135,13 +135,12 @@ def _unchecked(error: ItemError, root: Root, file: ItemFile) -> Unchecked:
 
 
 def _with_declared(evidence: Evidence, data: bytes, file: ItemFile, origin: Origin) -> Evidence:
-    """Return the evidence with the name, category, type and id that the file states."""
     stated = declared(data, item_type=file.item_type, item_id=file.item_id, suffix=file.suffix, path=file.rel_path)
     return with_declared(evidence, stated, origin)
 
 
 def _line(data: bytes, suffix: str, evidence: Evidence) -> int:
-    """Return the 1-based line on which the signature stands, or would have to."""
+    """Return the 1-based line of the signature, or the line where it would have to be."""
     if evidence.code == "envelope-elsewhere":
         return int(evidence.detail)
     is_second = evidence.placement is _INSIDE or (data.startswith(_SHEBANGS) and b"\n" in data)
@@ -149,13 +148,13 @@ def _line(data: bytes, suffix: str, evidence: Evidence) -> int:
 
 
 Place = tuple[int, ItemFile]
-"""Which of the roots, and the file in it."""
+"""The number of a root, and a file in it."""
 
 _Packed = tuple[Any, ...]
-"""A place or an outcome as plain tuples, which are sent in a third of the time that the types of their own take."""
+"""A place or an outcome as plain tuples, which are sent three times as fast as their own types."""
 
 SERIAL_BELOW = 512
-"""Fewer files than this are verified in this process alone: starting another takes as long."""
+"""Fewer files than this are verified in this process alone, because starting another takes as long."""
 
 _CHUNK = 128
 _AHEAD = 3
@@ -170,15 +169,15 @@ def verify_files(
     alone_below: int = SERIAL_BELOW,
     chunk_size: int = _CHUNK,
 ) -> Iterator[Outcome | Exposed]:
-    """Yield the outcome of each file, in their order, and what others may have written among them.
+    """Yield the outcome of each file, in order, and phrases about files that others may have written.
 
     Args:
         files: The files, each with the number of its root; taken as needed.
-        roots: The roots those numbers mean.
-        verifier: Judges each of them.
-        processes: How many processes may work, this one among them.
+        roots: The roots with these numbers.
+        verifier: Judges each file.
+        processes: Maximum number of processes, including this one.
         alone_below: Fewer files than this are verified in this process alone.
-        chunk_size: How many files a process takes at a time.
+        chunk_size: Number of files that a process takes at a time.
     """
     left = iter(files)
     first = list(islice(left, alone_below if processes > 1 else 0))
@@ -238,12 +237,11 @@ _Group = dict[tuple[ItemType, str], list[str]]
 def with_duplicates(walked: Iterable[ItemFile | ItemError]) -> Iterator[ItemFile | ItemError]:
     """Yield what a walk of one root yields, folder by folder, and ``ambiguous-item`` for each duplicate.
 
-    One signature holds for all of them, since it binds type and id in Unicode normal form C. Duplicates lie in one
-    folder, so memory does not grow with the number of files; only folders whose names may be spelled in two ways are
-    kept.
+    One signature is valid for all duplicates, because it binds type and id in Unicode normal form C. Duplicates lie in
+    one folder, so memory does not grow with the number of files; only folders whose names have two spellings are kept.
 
     Args:
-        walked: What the walk yields.
+        walked: The output of the walk.
     """
     here: _Group = {}
     kept: _Group = {}
@@ -278,15 +276,15 @@ _Items = Callable[[str], Mapping[tuple[str, str], tuple[ItemFile, ...]]]
 
 
 class Shadowing:
-    """Looks for the hidden copies of verified items. Memory does not grow with their number.
+    """Finds the shadowed copies of verified items. Memory does not grow with the number of items.
 
     Args:
         roots: All spaces, highest priority first.
-        verifier: Judges the copies as it judges the items.
+        verifier: Judges the copies in the same way as the items.
     """
 
     def __init__(self, roots: Sequence[Root], verifier: Verifier) -> None:
-        # per root, since to hash one takes longer than the rest of a look
+        # per root, because hashing a root takes longer than the rest of a lookup
         self._roots = [(root, lru_cache(_FOLDERS)(partial(_items_in, root))) for root in roots]
         self._verifier = verifier
         self._place = {root.source: at for at, root in enumerate(roots)}
@@ -296,18 +294,18 @@ class Shadowing:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A sentence for each of the first, and how many more there are."""
+        """The first warnings, and how many more there are."""
         return cut_short(self._said, self._more)
 
     def look(self, item: VerifiedItem) -> None:
-        """Record a warning if an item hides one that another key signed."""
+        """Record a warning if an item shadows one that another key signed."""
         for root, items_in in self._lower(item.root.source, item.type, item.id.rpartition("/")[0]):
             folder = root.folder_of(ItemType(item.type), item.id)
             for file in items_in(folder).get((item.type, item.id), ()):
                 self._compare(item, root, file)
 
     def _find_lower(self, source: str, item_type: str, above: str) -> list[tuple[Root, _Items]]:
-        """Return the roots of lower priority that may have items of a type in a folder of ids, with what is there."""
+        """Return the roots of lower priority that may have such items, each with the function that lists a folder."""
         folder = f"{ItemType(item_type).folder}/{above}".rstrip("/")
         lower = self._roots[self._place.get(source, len(self._roots)) + 1 :]
         return [(root, items_in) for root, items_in in lower if root.client or items_in(folder)]
@@ -326,7 +324,7 @@ class Shadowing:
 
 
 def _items_in(root: Root, folder: str) -> Mapping[tuple[str, str], tuple[ItemFile, ...]]:
-    """Return the files in a folder that are items by their names, by type and id."""
+    """Return the files in a folder whose names are items', by type and id."""
     items: dict[tuple[str, str], tuple[ItemFile, ...]] = {}
     for name in names(f"{root.path}/{folder}"):
         if file := root.find(f"{folder}/{name}" if folder else name):
