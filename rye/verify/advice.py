@@ -131,22 +131,20 @@ class Signers(NamedTuple):
         try:
             keyring = Keyring.find()
             default = KEY_VARIABLE if keyring.in_environment else DEFAULT_KEY
-            known = [each for each in keyring.list() if each.fingerprint]
+            known = [key for key in keyring.list() if key.fingerprint]
             trust = keyring.trust.load().trust
         except (OSError, RyeError):
             return cls()
-        known.sort(key=lambda each: each.name != default)
+        known.sort(key=lambda key: key.name != default)
         keys: dict[str, str] = {}
-        for each in known:
-            keys.setdefault(each.fingerprint, "" if each.name == default else f" --key {quote(each.name)}")
+        for key in known:
+            keys.setdefault(key.fingerprint, "" if key.name == default else f" --key {quote(key.name)}")
         return cls(keys, trust, system_clock())
 
     def option(self, origin: Origin) -> str | None:
         """Return the option for a key that may sign at an origin; empty for the default key; None if there is none."""
-        counting = (
-            option for key, option in self.keys.items() if self.trust.may_sign(key, origin, self.now).is_allowed
-        )
-        return next(counting, None)
+        options = (option for key, option in self.keys.items() if self.trust.may_sign(key, origin, self.now).is_allowed)
+        return next(options, None)
 
 
 @dataclass(frozen=True, slots=True)

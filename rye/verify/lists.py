@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from rye.verify.stream import OutcomeStream
 
 
-_ITEMS_OF_PLUGIN: Final = frozenset({FOLDER, *(each.place for each in OF_BUNDLES)})
+_ITEMS_OF_PLUGIN: Final = frozenset({FOLDER, *(folder.place for folder in OF_BUNDLES)})
 """Folders of a plugin that are roots of their own."""
 
 
@@ -56,7 +56,7 @@ class ListChecks:
         demand: The policy's demands on lists; not applied to bundles that were only discovered.
         ignore: Names and patterns of dot-file paths that the policy knows.
         reports: How each folder differs from its list, once checked.
-        found: Every finding, once checked.
+        changes: Every finding, once checked.
     """
 
     stream: OutcomeStream
@@ -65,7 +65,7 @@ class ListChecks:
     demand: ListDemand = NO_DEMAND
     ignore: tuple[str, ...] = ()
     reports: tuple[ListReport, ...] = ()
-    found: list[Change] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
     finished: bool = False
     _failed: set[str] = field(default_factory=set)
     _named: set[str] = field(default_factory=set)
@@ -85,10 +85,10 @@ class ListChecks:
     def notes(self) -> tuple[str, ...]:
         """Findings that do not fail the check, as sentences, and code that tools may run without a list."""
         notes = [
-            f"{report.source}: {each.message} [{each.code}]"
+            f"{report.source}: {finding.message} [{finding.code}]"
             for report in self.reports
-            for each in report.findings
-            if each.code in NOTES
+            for finding in report.findings
+            if finding.code in NOTES
         ]
         notes += self._notes
         listed = {Path(report.root) for report in self.reports}
@@ -107,14 +107,14 @@ class ListChecks:
         """Yield each finding about a list or an uncovered file, and everything that could not be read."""
         for entry in self._look():
             if not isinstance(entry, Unchecked):
-                self.found.append(entry[1])
+                self.changes.append(entry[1])
             yield entry
 
     def _look(self) -> Iterator[tuple[Violation, Change] | Unchecked]:
         self.finished = True
         checked, plugins = dict[Path, bool](), set[Path]()
         require = self.require or self.demand.required
-        for root in self.stream.roots if require or self.strict else self.stream.whole:
+        for root in self.stream.roots if require or self.strict else self.stream.whole_roots:
             folder = list_folder(root)
             if folder is not None and folder not in checked:
                 required = require and self._demands(root)
@@ -130,18 +130,18 @@ class ListChecks:
         if self.strict:
             for path in dict.fromkeys(path for target in self.stream.targets for path in target.dot_names):
                 yield from self._unknown(Path(path))
-        if any(root.space is Space.PROJECT and not root.bundle for root in self.stream.whole):
+        if any(root.space is Space.PROJECT and not root.bundle for root in self.stream.whole_roots):
             yield from self._check_lock(self.stream.layout.project or Path())
 
     def _check_lock(self, project: Path) -> Iterator[tuple[Violation, Change] | Unchecked]:
         """Yield each skill that differs from ``skills-lock.json``: a finding if strict, else a note."""
         try:
-            for each in compare_lock(project, self.stream.roots):
-                change = Change(each.code, os.path.relpath(each.path, project), each.message)
+            for finding in compare_lock(project, self.stream.roots):
+                change = Change(finding.code, os.path.relpath(finding.path, project), finding.message)
                 if self.strict:
-                    yield Violation(project_root(project), "skill", change.path, str(each.path), ""), change
+                    yield Violation(project_root(project), "skill", change.path, str(finding.path), ""), change
                 else:
-                    self._notes.append(f"project: {each.message} [{each.code}]")
+                    self._notes.append(f"project: {finding.message} [{finding.code}]")
         except (ItemError, OSError) as error:
             yield Unchecked(
                 f"project: {LOCK_FILE}: {error}", "unreadable", "fix or remove it", str(project / LOCK_FILE)
@@ -188,7 +188,7 @@ class ListChecks:
         """Yield a file or folder whose name begins with a dot, unless a table or the policy knows it."""
         top = self.stream.layout.project or Path.cwd()
         shown = os.path.relpath(path, top)
-        if any(fnmatchcase(shown, each) or fnmatchcase(path.name, each) for each in self.ignore):
+        if any(fnmatchcase(shown, pattern) or fnmatchcase(path.name, pattern) for pattern in self.ignore):
             return
         root = project_root(top)
         try:

@@ -169,7 +169,7 @@ class Policy:
     def is_plain(self) -> bool:
         """Whether only a verdict is demanded."""
         demands = (self.default, *(demand for _, demand in self.scoped), *filter(None, (self.also,)))
-        return all(replace(each, require="trusted", spaces=Demand().spaces) == Demand() for each in demands)
+        return all(replace(row, require="trusted", spaces=Demand().spaces) == Demand() for row in demands)
 
     def demand(self, item: VerifiedItem, *, is_named: bool = False) -> Demand | None:
         """Return the demands on an item; None if the policy is not for its space.
@@ -178,8 +178,8 @@ class Policy:
             item: The item.
             is_named: Whether the caller named the bundle or folder that contains it.
         """
-        scoped = (demand for scopes, demand in self.scoped if any(each.holds(item.type, item.id) for each in scopes))
-        fitting = (each for each in (*scoped, self.default) if is_named or item.space in each.spaces)
+        scoped = (demand for scopes, demand in self.scoped if any(scope.holds(item.type, item.id) for scope in scopes))
+        fitting = (candidate for candidate in (*scoped, self.default) if is_named or item.space in candidate.spaces)
         return next(fitting, None)
 
 
@@ -229,13 +229,13 @@ def accept_findings(path: Path, findings: Iterable[Accepted]) -> None:
     except NotFoundError:
         text = "require: trusted\n"
     accepted = frozenset(findings)
-    wanted = replace(_parse(path, text), accepted=accepted)
+    expected = replace(_parse(path, text), accepted=accepted)
     rows = "".join(map(_row, sorted(accepted)))
     kept = _ACCEPTED.sub("", text).rstrip() or "require: trusted"
     text = f"{kept}\naccepted:\n{rows}" if rows else f"{kept}\n"
     if len(text.encode()) > MAX_POLICY_FILE:
         raise _bad(path, f"{len(accepted):,} findings are too many to accept")
-    if _parse(path, text) != wanted:
+    if _parse(path, text) != expected:
         raise _bad(path, "the list 'accepted' cannot be replaced; write it as --accept does, or remove it")
     write_atomically(path, text.encode())
 
@@ -315,7 +315,7 @@ def _policy(values: Any) -> Policy:
     accepted = frozenset(map(_accepted, _mappings(values, "accepted")))
     lists = _list_demand(values["list"]) if "list" in values else NO_DEMAND
     ignore = values.get("ignore", [])
-    if not isinstance(ignore, list) or not all(isinstance(each, str) and each for each in ignore):
+    if not isinstance(ignore, list) or not all(isinstance(pattern, str) and pattern for pattern in ignore):
         raise _Misstated("ignore", "ignore must be a list of names or patterns of paths")
     return Policy(default, tuple(scoped), audience=audience, accepted=accepted, list=lists, ignore=tuple(ignore))
 
@@ -334,15 +334,15 @@ def _list_demand(value: Any) -> ListDemand:
 
 def _mappings(values: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     entries = values.get(key, [])
-    if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise _Misstated(key, f"{key} must be a list of mappings")
     return entries
 
 
 def _accepted(entry: Mapping[str, Any]) -> Accepted:
     facts = [entry.get(key) for key in Accepted._fields]
-    if len(entry) != len(facts) or not all(isinstance(each, str) for each in facts):
-        word = max((each for each in facts if isinstance(each, str)), key=len, default="accepted")
+    if len(entry) != len(facts) or not all(isinstance(fact, str) for fact in facts):
+        word = max((fact for fact in facts if isinstance(fact, str)), key=len, default="accepted")
         words = f"an accepted finding has {', '.join(Accepted._fields)}, all of them in quotes"
         raise _Misstated(word, words)
     return Accepted(*map(str, facts))
@@ -355,14 +355,14 @@ def _audience(value: Any) -> str:
         raise _Misstated("audience", f"{error.message}: {error.hint}") from None
 
 
-def _demand(base: Demand, values: Mapping[str, Any], *others: str) -> Demand:
-    """Return a demand with the attributes that some values state; ``others`` are the keys that state none."""
+def _demand(base: Demand, values: Mapping[str, Any], *known: str) -> Demand:
+    """Return a demand with the attributes that some values state; ``known`` are the keys that state none."""
     stated = {}
     for key, value in values.items():
         if key in _READERS:
             stated[key] = _READERS[key](value)
-        elif key not in others:
-            raise _Misstated(key, f"{key!r} is not known, valid are {', '.join((*_READERS, *others))}")
+        elif key not in known:
+            raise _Misstated(key, f"{key!r} is not known, valid are {', '.join((*_READERS, *known))}")
     return replace(base, **stated)
 
 

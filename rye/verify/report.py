@@ -181,7 +181,7 @@ class Exposed(NamedTuple):
     """Phrases about files and folders that other users may have written, and the number of their root."""
 
     root: int
-    others: tuple[str, ...]
+    phrases: tuple[str, ...]
 
 
 Outcome = VerifiedItem | Unchecked
@@ -219,7 +219,7 @@ class VerifyReport(Report):
     @property
     def problems(self) -> tuple[str, ...]:
         """A sentence for each file, target or list that could not be checked."""
-        return tuple(each.message for each in self.unchecked)
+        return tuple(unchecked.message for unchecked in self.unchecked)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes and ``problems``."""

@@ -110,15 +110,15 @@ class Verification:
         """Yield every item or its finding, everything that could not be checked, and violations at the end."""
         for outcome in self.outcomes:
             yield from self._judged(outcome)
-        for each in self.checks:
-            if isinstance(each, Unchecked):
-                self.unchecked.append(each)
-                yield each
+        for entry in self.checks:
+            if isinstance(entry, Unchecked):
+                self.unchecked.append(entry)
+                yield entry
             else:
                 self.violations += 1
-                violation, found = each
-                advice = self.fixes.of_list(violation, found) if self.fixes else ("", "")
-                yield self._counted(Finding(violation, found.code, found.message, *advice))
+                violation, change = entry
+                advice = self.fixes.of_list(violation, change) if self.fixes else ("", "")
+                yield self._counted(Finding(violation, change.code, change.message, *advice))
         if self.needs_own and not (self.items or self.findings or self.accepted or self.unchecked):
             nothing = _nothing_own(self.base)
             self.unchecked.append(nothing)
@@ -133,23 +133,23 @@ class Verification:
         mine = self.policy.demand(outcome, is_named=outcome.source in self.named)
         self.subject += mine is not None
         demands = (mine or Demand(), *filter(None, (self.policy.also,)))
-        wanted = self.audience if outcome.space == Space.PROJECT else ""
+        audience = self.audience if outcome.space == Space.PROJECT else ""
         if not all(demand.accepts_verdict(outcome) for demand in demands):
             if outcome.signature.code in PARTS_OF_SKILL:
                 yield self._of_skill(outcome)
             else:
                 hidden = f"; and it holds hidden text: {outcome.hidden}" if outcome.hidden else ""
-                yield self._found(outcome, outcome.signature.code, f"{outcome.signature.reason}{hidden}")
+                yield self._finding(outcome, outcome.signature.code, f"{outcome.signature.reason}{hidden}")
             return
-        if wanted and outcome.signature.audience != wanted:  # a verdict about the key does not mention the audience
-            yield self._found(outcome, "audience", audience_words(outcome.signature.audience, wanted))
+        if audience and outcome.signature.audience != audience:  # a verdict about the key does not mention the audience
+            yield self._finding(outcome, "audience", audience_words(outcome.signature.audience, audience))
             return
         if outcome.hidden:
-            yield self._found(outcome, "hidden-text", f"it holds hidden text: {outcome.hidden}")
+            yield self._finding(outcome, "hidden-text", f"it holds hidden text: {outcome.hidden}")
             return
         for demand in demands:
             if fault := demand.fault(outcome, self.now):
-                yield self._found(outcome, *fault)
+                yield self._finding(outcome, *fault)
                 return
         yield outcome
 
@@ -163,9 +163,9 @@ class Verification:
             return item
         self._changed.add(skill)
         self.checks.fail(skill)
-        return self._found(item, item.signature.code, item.signature.reason)
+        return self._finding(item, item.signature.code, item.signature.reason)
 
-    def _found(self, item: VerifiedItem, code: str, reason: str) -> Finding:
+    def _finding(self, item: VerifiedItem, code: str, reason: str) -> Finding:
         self.checks.fail(item.path)
         advice = self.fixes.of_item(item, code) if self.fixes else ("", "")
         return self._counted(Finding(item, code, reason, *advice))
@@ -194,16 +194,16 @@ class Verification:
             status=self.status,
         )
 
-    def complete(self, each: Callable[[], None] = lambda: None) -> VerifyReport:
+    def complete(self, after_entry: Callable[[], None] = lambda: None) -> VerifyReport:
         """Verify everything and return the result, without fixes.
 
         Args:
-            each: Called after each entry; an exception from it ends the verification.
+            after_entry: Called after each entry; an exception from it ends the verification.
         """
         self.fixes = None
         items = []
         for entry in self:
-            each()
+            after_entry()
             item = entry.item if isinstance(entry, Finding) else entry
             if isinstance(item, VerifiedItem):
                 items.append(item)
@@ -284,8 +284,8 @@ def mode_of(path: Path, base: Path) -> str:
         return "120000" if path.is_symlink() else ""
     if stat.S_ISDIR(mode):
         return "040000"
-    above = (each for each in (path, *path.parents) if each != base and each.is_relative_to(base))
-    kind = "12" if path.is_symlink() or any(each.is_symlink() for each in above) else "10"
+    above = (folder for folder in (path, *path.parents) if folder != base and folder.is_relative_to(base))
+    kind = "12" if path.is_symlink() or any(folder.is_symlink() for folder in above) else "10"
     return f"{kind}{'0755' if mode & 0o111 else '0644'}"
 
 

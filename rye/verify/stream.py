@@ -60,7 +60,7 @@ class OutcomeStream:
     space: str = "all"
     strict_roots: Collection[Root] = ()
     _all_named: bool = True
-    _found: bool = False
+    _has_own_items: bool = False
     _problems: list[Unchecked] = field(default_factory=list)
     _seen: dict[Root, _Seen] = field(default_factory=dict)
 
@@ -71,19 +71,22 @@ class OutcomeStream:
         return tuple(root for root in self.layout.roots if root in named)
 
     @property
-    def whole(self) -> tuple[Root, ...]:
+    def whole_roots(self) -> tuple[Root, ...]:
         """The roots that were named entirely."""
         return tuple(root for root in self.roots if any(root in target.whole_roots for target in self.targets))
 
     def beside(self) -> Iterator[tuple[Root, list[str]]]:
         """Yield for each root the named non-items that tools may run or import; complete at the end."""
         for root, seen in self._seen.items():
-            paths = seen.noticed + seen.imports
+            paths = seen.relevant + seen.imports
             covers = [target.covers for target in self.targets if root in target.roots]
             modules = () if root.client else (f"{MODULES}/",)  # above the folder of tools
             if is_own(root):  # installers compile rye's own tools with the rest of the package
                 paths = [path for path in paths if f"/{CACHE}/" not in path]
-            yield root, [path for path in paths if path in modules or any(each(root, path) for each in covers)]
+            yield (
+                root,
+                [path for path in paths if path in modules or any(covers_path(root, path) for covers_path in covers)],
+            )
 
     def __iter__(self) -> Iterator[Outcome]:
         """Yield the outcomes: files in the order of roots and folders, then targets that matched nothing."""
@@ -97,12 +100,12 @@ class OutcomeStream:
         files = chain.from_iterable(batches) if counted is None else counted
         outcomes = verify_files(files, roots, self.verifier, processes=self.processes)
         shadowing = Shadowing([root for root in self.layout.roots if not _is_other(root)], self.verifier)
-        others = defaultdict[Root, dict[str, None]](dict)
+        exposed = defaultdict[Root, dict[str, None]](dict)
         done = 0
         for outcome in outcomes:
             if isinstance(outcome, Exposed):
-                if len(found := others[roots[outcome.root]]) <= NAMED_OTHERS:
-                    found.update(dict.fromkeys(outcome.others))
+                if len(phrases := exposed[roots[outcome.root]]) <= NAMED_OTHERS:
+                    phrases.update(dict.fromkeys(outcome.phrases))
                 continue
             if isinstance(outcome, VerifiedItem):
                 shadowing.look(outcome)
@@ -111,9 +114,9 @@ class OutcomeStream:
             if self.progress is not None:
                 self.progress(done, total, "")
         self.warnings += shadowing.warnings
-        self.warnings += tuple(filter(None, (files_warning(root, [*found]) for root, found in others.items())))
+        self.warnings += tuple(filter(None, (files_warning(root, [*phrases]) for root, phrases in exposed.items())))
         yield from self._problems
-        if self._all_named and not (self._found or self._problems):
+        if self._all_named and not (self._has_own_items or self._problems):
             self.warnings += tuple(filter(None, [self.layout.describe_empty(self.space)]))
         if not self._all_named:
             for target in self.targets:
@@ -131,7 +134,7 @@ class OutcomeStream:
         for number, root in enumerate(roots):
             targets = [target for target in self.targets if root in target.roots]
             wider = [target for target in targets if not target.places]
-            empty = _is_other(root) and not any(each.client and each.around == root.around for each in roots)
+            empty = _is_other(root) and not any(other.client and other.around == root.around for other in roots)
             seen = self._seen.setdefault(root, _Seen())
             for file in with_duplicates(self._entries(root, seen)):
                 if isinstance(file, ItemError):
@@ -142,11 +145,11 @@ class OutcomeStream:
                     self._problems.append(Unchecked(f"{root.source}: {file.message}", file.code, file.hint, path))
                     continue
                 empty = False
-                self._found = self._found or not is_own(root)
+                self._has_own_items = self._has_own_items or not is_own(root)
                 if not self._all_named:
-                    near = _at_or_above(f"{root.path}/{file.rel_path}", placed) if placed else ()
-                    asked = [*wider, *(target for target in near if root in target.roots)]
-                    naming = [target.text for target in asked if target.accepts(root, file)]
+                    placed_targets = _at_or_above(f"{root.path}/{file.rel_path}", placed) if placed else ()
+                    candidates = [*wider, *(target for target in placed_targets if root in target.roots)]
+                    naming = [target.text for target in candidates if target.accepts(root, file)]
                     if not naming:
                         continue
                     matched.update(naming)
@@ -174,7 +177,7 @@ class OutcomeStream:
         """Return the non-items of a strict root, and whether the list is complete; known at the end."""
         seen = self._seen.get(root, _Seen())
         imports = [FileMode(path, PLAIN) for path in sorted({*seen.imports})]
-        return seen.others + imports, seen.is_complete
+        return seen.non_items + imports, seen.is_complete
 
 
 @dataclass(slots=True)
@@ -182,22 +185,22 @@ class _Seen:
     """The non-items that the walk over one root found.
 
     Attributes:
-        noticed: Files that tools may run or clients obey, from :func:`rye.spaces.uncovered.relevant_non_items`.
+        relevant: Files that tools may run or clients obey, from :func:`rye.spaces.uncovered.relevant_non_items`.
         strays: Signature files that belong to no item.
         imports: Non-items that instruction files import.
-        others: Every non-item of a strict root.
-        is_complete: Whether ``others`` is complete, or was cut at :data:`MAX_FILES` files.
+        non_items: Every non-item of a strict root.
+        is_complete: Whether ``non_items`` is complete, or was cut at :data:`MAX_FILES` files.
     """
 
-    noticed: list[str] = field(default_factory=list)
+    relevant: list[str] = field(default_factory=list)
     strays: list[str] = field(default_factory=list)
     imports: list[str] = field(default_factory=list)
-    others: list[FileMode] = field(default_factory=list)
+    non_items: list[FileMode] = field(default_factory=list)
     is_complete: bool = True
 
     def add(self, listing: Listing, *, is_strict: bool) -> None:
         """Record the non-items of one folder."""
-        self.noticed += relevant_non_items(listing)
+        self.relevant += relevant_non_items(listing)
         counting = {path for path, _ in listing.items if is_detached(path)}
         skill = listing.folder.skill
         if skill and skill == listing.folder.path:
@@ -206,13 +209,13 @@ class _Seen:
         self.strays += [f"{path}{DETACHED_SUFFIX}" for path in strays]
         if not is_strict:
             return
-        others = [FileMode(f"{path}{DETACHED_SUFFIX}", PLAIN) for path in strays]
-        others += [FileMode(path, mode_of(entry)) for path, entry in listing.non_items]
+        non_items = [FileMode(f"{path}{DETACHED_SUFFIX}", PLAIN) for path in strays]
+        non_items += [FileMode(path, mode_of(entry)) for path, entry in listing.non_items]
         if skill:
-            others = [file for file in others if file.path == f"{skill}/.git"]
-        room = max(0, MAX_FILES - len(self.others))
-        self.is_complete = self.is_complete and len(others) <= room
-        self.others += others[:room]
+            non_items = [file for file in non_items if file.path == f"{skill}/.git"]
+        room = max(0, MAX_FILES - len(self.non_items))
+        self.is_complete = self.is_complete and len(non_items) <= room
+        self.non_items += non_items[:room]
 
 
 def _at_or_above(path: str, placed: Mapping[str, Sequence[Target]]) -> Iterator[Target]:
@@ -254,7 +257,7 @@ def stream_outcomes(
     extended = layout._replace(roots=tuple(dict.fromkeys((*layout.roots, *by_path))), named=named)
     now = system_clock()
     load = with_lists(extended.load_trust(named_trust), extended.roots, now)
-    unread = {each.message for each in load.unreadable}
+    unread = {entry.message for entry in load.unreadable}
     stream = OutcomeStream(
         extended,
         targets,
@@ -262,7 +265,7 @@ def stream_outcomes(
         (
             *layout.warnings,
             *(f"{source} is left out by --client or RYE_CLIENTS, and not verified" for source in layout.left_out),
-            *(f"left out: {each}" for each in without or ()),
+            *(f"left out: {entry}" for entry in without or ()),
             *filter(None, (target.unsearched for target in targets)),
             *(text for text in load.warnings if text not in unread),
             *filter(None, [load.emptiness]),
@@ -286,7 +289,15 @@ def _of_trust_file(unread: UnreadTrust) -> Unchecked:
 def _of_folders(targets: Iterable[Target]) -> Iterable[Unchecked]:
     """Return the problems of searching below the named folders, once each."""
     problems = (problem for target in targets for problem in target.problems)
-    return dict.fromkeys(Unchecked(each.message, each.code, each.hint, str(each.details["path"])) for each in problems)
+    return dict.fromkeys(
+        Unchecked(
+            fault.message,
+            fault.code,
+            fault.hint,
+            str(fault.details["path"]),
+        )
+        for fault in problems
+    )
 
 
 def _is_other(root: Root) -> bool:

@@ -40,7 +40,7 @@ _Inspected = tuple[Root, ItemFile, bytes, Origin, Evidence, str]
 """Root, file, bytes, origin, evidence, and the digest of the list of files of its skill."""
 
 _NOTHING: Mapping[str, str] = {}
-_TYPES = {each: each.value for each in ItemType}
+_TYPES = {item_type: item_type.value for item_type in ItemType}
 _V2 = EnvelopeFormat.V2.value
 _TRUSTED, _UNSIGNED = Verdict.TRUSTED, Verdict.UNSIGNED
 _INSIDE = Placement.FRONT_MATTER
@@ -77,7 +77,9 @@ class Verifier:
             (file, _content(root, file, read, self._skills), self._hidden_in_skill(root, file)) for file in files
         ]
         inspected = [(_inspect(root, file, content), hidden) for file, content, hidden in contents]
-        return [each if isinstance(each, Unchecked) else self._judge(each, hidden) for each, hidden in inspected]
+        return [
+            result if isinstance(result, Unchecked) else self._judge(result, hidden) for result, hidden in inspected
+        ]
 
     def _hidden_in_skill(self, root: Root, file: ItemFile) -> str:
         """Return the sentences about hidden text in the other files of a skill, for its ``SKILL.md``; else empty."""
@@ -202,10 +204,10 @@ def _check_packed(roots: Sequence[Root], verifier: Verifier, chunk: Sequence[_Pa
     outcomes = _check_all(verifier, roots, [(number, ItemFile(*file)) for number, *file in chunk])
     numbers = {id(root): number for number, root in enumerate(roots)}
     return [
-        (numbers[id(each.root)], tuple(each.file), tuple(each.signature), *each[3:])
-        if isinstance(each, VerifiedItem)
-        else (each,)
-        for each in outcomes
+        (numbers[id(outcome.root)], tuple(outcome.file), tuple(outcome.signature), *outcome[3:])
+        if isinstance(outcome, VerifiedItem)
+        else (outcome,)
+        for outcome in outcomes
     ]
 
 
@@ -224,8 +226,8 @@ def _check_all(verifier: Verifier, roots: Sequence[Root], chunk: list[Place]) ->
             root = roots[number]
             owners = reader.owners = dict[str, Ownership]()
             outcomes += verifier.check_all(root, map(itemgetter(1), places), reader.read)
-            if others := others_below(root.path, owners, group=root.space is Space.USER):
-                outcomes.append(Exposed(number, tuple(others[: NAMED_OTHERS + 1])))
+            if phrases := others_below(root.path, owners, group=root.space is Space.USER):
+                outcomes.append(Exposed(number, tuple(phrases[: NAMED_OTHERS + 1])))
         return outcomes
     finally:
         reader.close()

@@ -34,7 +34,7 @@ def code(registry: Registry, *texts: str, strict: bool = False) -> tuple[list[st
     """Return the codes of items, the exit status and the codes of what may not be there."""
     run = registry.check(*texts, space="project", strict=strict)
     entries = [entry.item if isinstance(entry, Finding) else entry for entry in run]
-    beside = [each.code for each in run.checks.found]
+    beside = [each.code for each in run.checks.changes]
     return [each.signature.code for each in entries if isinstance(each, VerifiedItem)], run.status, beside
 
 

@@ -31,7 +31,7 @@ class Outcomes:
 
     entries: tuple[Outcome, ...]
     warnings: tuple[str, ...] = ()
-    whole: tuple[Root, ...] = ()
+    whole_roots: tuple[Root, ...] = ()
     layout: Layout = NOWHERE
 
     def __iter__(self) -> Iterator[Outcome]:
