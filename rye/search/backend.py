@@ -1,4 +1,4 @@
-"""The index as one search sees it: it matches, ranks, fetches and counts."""
+"""The index during one search: matching, ranking, fetching and counting."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NOTHING: Ints = np.empty(0, np.int64)
 
 
 class Backend:
-    """One reader as one search sees it; what was evaluated is kept for the stages that follow."""
+    """One reader during one search. Keeps the evaluated queries for later stages."""
 
     def __init__(self, context: SearchContext) -> None:
         self.context, self.reader = context, context.reader
@@ -41,11 +41,11 @@ class Backend:
         return self.reader.keys - frozenset(BUILT_IN_KEYS)
 
     def dictionary(self, level: int | None) -> Dictionary:
-        """Return the words of the fields of a level; None for all fields."""
+        """Return the words of the fields of a level, or of all fields if it is None."""
         return Dictionary(self.reader, searched_fields(level))
 
     def evaluation(self, query: Bound, weights: Weights | None = None) -> Evaluation:
-        """Return the evaluation of a query; the same one for the same object. The first call may choose the weights."""
+        """Return the evaluation of a query, cached by object identity. The first call may set the weights."""
         evaluation = self._evaluations.get(id(query))
         if evaluation is None:
             weights = weights or self.weights
@@ -62,25 +62,25 @@ class Backend:
         return self.evaluation(query).docs()
 
     def as_docs(self, items: Ints) -> Docs:
-        """Return documents as a set."""
+        """Return the documents as a set."""
         return Docs(self.reader.size, numbers=items)
 
     def among(self, items: Ints, matches: Docs) -> Ints:
-        """Return which of some documents are in a set."""
+        """Return the documents that are in a set."""
         return (self.as_docs(items) & matches).numbers
 
     def without_manual(self, matches: Docs) -> Docs:
-        """Return documents without the pages of rye's own manual."""
+        """Return the documents without the pages of rye's own manual."""
         return matches & ~self._manual if self._manual and matches & self._manual else matches
 
     def top(self, query: Bound, matches: Docs, order: Order, *, similar: Callable[[Ints], Floats] | None = None) -> Top:
-        """Return the first of some documents.
+        """Return the first documents in order.
 
         Args:
-            query: What they are scored by, unless
+            query: What the documents are scored by, unless ``similar`` is given.
             matches: The documents.
             order: Their order.
-            similar: Returns the scores by meaning of documents.
+            similar: Returns the similarity scores of documents.
         """
         others = self.without_manual(matches) if order.manual_last else matches
         if not others or len(others) == len(matches):
@@ -95,7 +95,7 @@ class Backend:
         return first._replace(docs=docs, scores=scores, reachable=first.reachable | last.reachable)
 
     def _top(self, query: Bound, matches: Docs, order: Order, similar: Callable[[Ints], Floats] | None) -> Top:
-        """Return the first of some documents, pages of the manual in their place by score."""
+        """Return the first documents in order, without moving the pages of the manual to the end."""
         evaluation, exact = self.evaluation(query), self.among(order.exact, matches)
         withdrawn = self.reader.withdrawn if order.withdrawn_last else _NOTHING
         if similar is not None or len(withdrawn) or order.sort_by != "score":
@@ -114,21 +114,21 @@ class Backend:
         return Top(docs[best], scores[best], frozenset(order.exact.tolist()), reachable, tuple(self._notes(evaluation)))
 
     def _notes(self, evaluation: Evaluation) -> Iterator[str]:
-        """Yield a warning for each word that stands for too many terms."""
+        """Yield a warning for each word that expands to too many terms."""
         for term in evaluation.terms():
             if term.is_cut():
                 yield f"{term.query.label()} stands for too many terms; the most frequent were kept"
 
     def unknown_references(self, queries: Sequence[Bound]) -> list[str]:
-        """Return a warning if queries ask for references of items that are not known."""
+        """Return a warning if the queries ask for relations and the references of some items are unknown."""
         asked = any(map(asks_relations, queries))
         return [unknown] if asked and (unknown := self.states.graph().unknown) else []
 
     def page_builder(self, query: Bound, *, explain: bool, verdicts_matter: bool) -> PageBuilder:
-        """Return what turns hits into results."""
+        """Return the builder that turns hits into results."""
         hydrator = Hydrator(self.reader, self.states, self.context.trust(), self.context.now, verdicts_matter)
         return PageBuilder(self.evaluation(query), hydrator, explain)
 
     def facets(self, matches: Docs, wanted: Sequence[Wanted]) -> Mapping[str, Facet]:
-        """Count the values of each facet among some documents."""
+        """Count the values of each facet in the documents."""
         return count_facets(self.reader, self.states, matches.numbers, wanted)

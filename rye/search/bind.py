@@ -1,4 +1,4 @@
-"""AST → bound query: names become fields, words become term queries, everything else becomes a filter."""
+"""Bind a syntax tree: names become fields, words become term queries, everything else becomes a filter."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ _OTHER = re.compile(r"[^*?_\-./\\]")
 
 
 class Context(NamedTuple):
-    """The query that is bound, and the options of its binding.
+    """The query to bind, and the options of the binding.
 
     Attributes:
         text: The query as written, for errors.
-        root: All of it, for what errors suggest.
-        metadata_keys: Returns the metadata keys the index has; asked only for names that are not built in.
+        root: The whole syntax tree, for suggestions in errors.
+        metadata_keys: Returns the metadata keys in the index; called only for names that are not built in.
         level: 1, 2 or None: which text fields a word without a field searches.
-        dropped: None for strict binding; else collects what was left out.
-        record: Collects what each node was bound to, by its identity; None where nobody asks.
+        dropped: None for strict binding; lenient binding adds to it what it leaves out.
+        record: If given, receives the bound form of each node, by the node's identity.
     """
 
     text: str
@@ -61,7 +61,7 @@ class Context(NamedTuple):
 
 
 class _Scope(NamedTuple):
-    """The surroundings of a node: the field it is bound to (empty: none), and the product of the boosts."""
+    """The enclosing field of a node (empty if there is none) and the product of the boosts around it."""
 
     name: str = ""
     boost: float = 1.0
@@ -72,17 +72,17 @@ _UNBOUND = _Scope()
 
 @lru_cache
 def searched_fields(level: int | None) -> Bools:
-    """Return which fields a word without a field searches."""
+    """Return a mask of the fields that a word without a field searches."""
     fields = np.asarray([level in (None, field.level) for field in TEXT_FIELDS.values()])
     fields.flags.writeable = False
     return fields
 
 
 def bind(node: ast.Node, context: Context, scope: _Scope = _UNBOUND) -> bound.Bound | None:
-    """Give the names and words of a query their meaning.
+    """Resolve the names and words of a query.
 
     Returns:
-        The bound query; None when lenient binding dropped all of it.
+        The bound query; None if lenient binding dropped all of it.
 
     Raises:
         QueryError: ``unknown-field``, ``unknown-state``, ``nested-field``, ``no-searchable-text``, ``field-kind``,
@@ -121,7 +121,7 @@ def _bind(node: ast.Node, context: Context, scope: _Scope) -> bound.Bound | None
 
 
 def _bind_field(node: ast.Field | ast.Exists, scope: _Scope, context: Context) -> bound.Bound | None:
-    """Bind a field; ``type:id``, by which items are named everywhere, to both: no metadata key is asked instead."""
+    """Bind a field. ``type:id`` always names an item, even if a metadata key is called like the type."""
     operand = node.operand if isinstance(node, ast.Field) else ast.Everything(node.span)
     if not scope.name and node.name.casefold() in TYPE_NAMES:
         own = bound.Glob("type", node.name.casefold())
@@ -135,15 +135,15 @@ def _bind_field(node: ast.Field | ast.Exists, scope: _Scope, context: Context) -
 
 
 def _has(name: str) -> bound.Has | bound.Everything:
-    """Return the test for ``*``: outside any field it is everything, and so is ``is:*``: every item has a verdict."""
+    """Bind ``*``. Outside a field it matches everything, and so does ``is:*``, because every item has a verdict."""
     return bound.Everything() if name in {"", "is"} else bound.Has(name, text=name in TEXT_FIELDS)
 
 
 def _refuse(context: Context, node: ast.Node, code: str, words: str, **more: Any) -> None:
-    """Note a fault among what lenient binding dropped, or raise it with its place in the query.
+    """Record a part that lenient binding drops, or raise its error with the place in the query.
 
-    ``more`` holds ``hint`` and maybe further details of the error: ``span`` where it is not the whole node that is at
-    fault, and ``suggestion`` where there is a better one than leaving the node out.
+    ``more`` holds ``hint`` and further details of the error: ``span`` if only a part of the node is at fault, and
+    ``suggestion`` if there is a better one than leaving the node out.
     """
     start, end = more.pop("span", node.span)
     token = context.text[start:end]
@@ -162,7 +162,7 @@ def _refuse_nesting(name: str, scope: _Scope, node: ast.Node, context: Context) 
 
 
 def _resolve(name: str, node: ast.Node, context: Context) -> str | None:
-    """Return the field a name means; None when lenient binding drops an unknown one."""
+    """Return the field that a name means; None if lenient binding drops an unknown name."""
     known = canonical(name)
     if known in TEXT_FIELDS or known in KEYWORD_FIELDS:
         return known
@@ -171,7 +171,7 @@ def _resolve(name: str, node: ast.Node, context: Context) -> str | None:
         return name
     writable = filter(is_field_name, sorted(metadata))
     near = nearest(name.casefold(), (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *writable), cutoff=0.7)
-    first, last = node.span  # that of the group around it, if there is one
+    first, last = node.span  # the span of the enclosing group, if there is one
     start = max(first, context.text.find(name, first, last))
     end = start + len(name)
     unquoted = " ".join(re.sub(r'["\\]', " ", context.text).split())
@@ -252,7 +252,7 @@ def _has_long_phrase(node: ast.Node) -> bool:
 
 
 def _bind_keyword(node: ast.Node, name: str, context: Context) -> bound.Bound | None:
-    """A word, wildcard or phrase on a keyword field; nothing else makes sense there."""
+    """Bind a word, wildcard, fuzzy word or phrase on a keyword field, and refuse everything else."""
     match node:
         case ast.Word(text=text) | ast.Phrase(text=text, slop=None):
             glob = escape(fold_value(text))
@@ -287,7 +287,7 @@ def _bind_keyword(node: ast.Node, name: str, context: Context) -> bound.Bound | 
 
 
 def equal(name: str, text: str) -> bound.Bound:
-    """Return the condition that a keyword field has a value; numbers, dates and versions are compared as in ranges."""
+    """Return the condition that a keyword field has a value. Numbers, dates and versions compare as in ranges."""
     same, kind = bound.Glob(name, escape(fold_value(text))), kind_of(name)
     if not (readable(kind, text) and (kind != "text" or number(text) is not None)):
         return same
@@ -295,7 +295,7 @@ def equal(name: str, text: str) -> bound.Bound:
 
 
 def _pattern(node: ast.Node) -> bound.TextPattern | bound.Everything | None:
-    """Return the pattern of a term query; None where nothing is left to look for."""
+    """Return the pattern of a term query; None if nothing is left to look for."""
     match node:
         case ast.Word(text=text):
             return _word_phrase(text, How.INFLECTED)
@@ -318,7 +318,7 @@ def _pattern(node: ast.Node) -> bound.TextPattern | bound.Everything | None:
 
 
 def _in_phrase(word: str) -> list[Pattern]:
-    """Return the patterns of a word in quotes; a wildcard beside letters is one, but in an address or a setting."""
+    """Return the patterns of a word in quotes. Wildcards work only beside letters, and not in an address or setting."""
     if _ATTACHED.search(word) and not _LITERAL.search(word):
         return [Pattern(piece, How.GLOB) for piece in analysis.glob_parts(word) if piece.strip("*?")]
     parts, signs = analysis.parts(word), _signs(word)
@@ -326,7 +326,7 @@ def _in_phrase(word: str) -> list[Pattern]:
 
 
 def _signs(word: str) -> list[str]:
-    """Return the term with a sign that a word stands for, such as ``c++``, or the operators and symbols it is."""
+    """Return the term with signs that a word is, such as ``c++``, or its chunks if it has only signs."""
     chunks = analysis.chunks(analysis.normalize(word))
     if len(chunks) == 1 and (sign := analysis.sign_form(chunks[0])):
         return [sign]
@@ -334,7 +334,7 @@ def _signs(word: str) -> list[str]:
 
 
 def _word_phrase(text: str, how: How, distance: int | None = None) -> bound.Phrase | None:
-    """Return the phrase that a word stands for, None where it has nothing to search for; with signs it is one term."""
+    """Return the phrase for a word; None if it has nothing to search for. A word with signs is one term."""
     if analysis.is_plain(text):
         return bound.Phrase((Pattern(text, how, distance),), (0,))
     if not analysis.searchable(text):
@@ -355,7 +355,7 @@ def _word_phrase(text: str, how: How, distance: int | None = None) -> bound.Phra
 
 
 def words_of(text: str) -> bound.Phrase | None:
-    """Return the phrase that a plain word stands for; None when it has no letter, digit, operator or symbol."""
+    """Return the phrase for a plain word; None if it has no letter, digit, operator or symbol."""
     return _word_phrase(text, How.INFLECTED)
 
 

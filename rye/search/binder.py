@@ -1,4 +1,4 @@
-"""The parts of a request as bound queries, each bound once: its query, ``fields``, ``filters`` and scope."""
+"""Bind the parts of a request, each once: query, ``fields``, ``filters`` and scope."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from rye.search.request import Request
 from rye.search.rewrite import Plan, in_field
 
 FILTERABLE = ("id", "name", "title", "category", "tags", *KEYWORD_FIELDS)
-"""Fields that a filter may name, beside metadata keys."""
+"""Fields that a filter may name, besides metadata keys."""
 
 _SHOWN = 20
 """Characters of a value that an error repeats."""
@@ -41,12 +41,12 @@ _COMPARED = re.compile(r"(>=|<=|>|<)(.*)", re.DOTALL)
 
 
 class Binder:
-    """Binds what a request asks for.
+    """Binds the parts of a request.
 
     Args:
         request: The request.
         keys: Returns the metadata keys that items have.
-        dropped: Takes what lenient parsing leaves out.
+        dropped: Receives what lenient parsing leaves out.
     """
 
     def __init__(self, request: Request, keys: Callable[[], frozenset[str]], dropped: list[ast.Dropped]) -> None:
@@ -60,7 +60,7 @@ class Binder:
         """The conditions of the ``filters`` mapping.
 
         Raises:
-            ArgumentError: A filter names what no item has.
+            ArgumentError: A filter names a field that no item has.
         """
         return self.bind_filters(self._request.filters)
 
@@ -68,12 +68,12 @@ class Binder:
         """Bind a mapping of filters.
 
         Raises:
-            ArgumentError: A filter names what no item has.
+            ArgumentError: A filter names a field that no item has.
         """
         return [*bind_filters(filters, self._keys())] if filters else []
 
     def allowed(self, filters: Mapping[str, Any] | None = None) -> Bound:
-        """Return what scope and filters let through.
+        """Return the condition that scope and filters set.
 
         Args:
             filters: Replaces the filters of the request.
@@ -84,20 +84,20 @@ class Binder:
         return _all_of(nodes) if nodes else bound.Everything()
 
     def query(self, node: ast.Node, plan: Plan) -> Bound:
-        """Bind a query, together with what ``fields`` adds.
+        """Bind a query, and add the conditions of ``fields``.
 
         Raises:
-            QueryError: The query names what does not exist.
+            QueryError: The query names something that does not exist.
         """
         main = bind(node, self.context(self._request.query, node)) or bound.Everything()
         return _all_of([main, *self._bind_fields(plan)])
 
     def context(self, text: str, node: ast.Node) -> Context:
-        """Return what binding a query needs to know."""
+        """Return the binding options for a query."""
         return Context(text, node, self._keys, self._request.level, self._dropped)
 
     def _bind_fields(self, plan: Plan) -> Sequence[Bound]:
-        """Bind the entries of ``fields``, each to its field."""
+        """Bind the entries of ``fields``, each to its field. Cached per plan."""
         if self._fields is None or self._fields[0] is not plan:
             nodes = list[Bound]()
             for name, parsed in plan.fixed:
@@ -116,7 +116,7 @@ def _all_of(nodes: Sequence[Bound]) -> Bound:
 
 
 def require_field(name: str, metadata_keys: frozenset[str]) -> None:
-    """Refuse an entry of ``fields`` whose name is no query field.
+    """Refuse an entry of ``fields`` whose name is not a query field.
 
     Raises:
         ArgumentError: ``unknown-field``.
@@ -131,7 +131,7 @@ def require_field(name: str, metadata_keys: frozenset[str]) -> None:
 
 
 def bind_filters(filters: Mapping[str, Any], metadata_keys: frozenset[str]) -> list[bound.Bound]:
-    """Return the conditions of the ``filters`` mapping; an item without the field does not match.
+    """Return the conditions of the ``filters`` mapping. An item without the field does not match.
 
     Raises:
         ArgumentError: ``unknown-filter`` or ``bad-filter``.

@@ -1,4 +1,4 @@
-"""The nodes of a bound query: what a query means once its names are fields and its words are term queries."""
+"""The nodes of a bound query: names are resolved to fields, and words to term queries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Phrase:
 
     Attributes:
         joined: Matches the parts written as one term.
-        misses: How many of the parts but the first may be something else.
+        misses: How many parts may differ; the first must always match.
     """
 
     parts: tuple[Pattern, ...]
@@ -29,13 +29,13 @@ class Phrase:
 
     @property
     def single(self) -> bool:
-        """Whether it is one part, so that positions do not matter."""
+        """Whether there is only one part, so that positions do not matter."""
         return len(self.parts) == 1 and self.joined is None
 
 
 @dataclass(frozen=True, slots=True)
 class SloppyPhrase:
-    """Words in any order within a window of as many positions as they are, plus ``slop``."""
+    """Words in any order, within a window of as many positions as there are words plus ``slop``."""
 
     words: tuple[str, ...]
     slop: int
@@ -43,7 +43,7 @@ class SloppyPhrase:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """Operands, each a choice, with the greatest distance between neighbours."""
+    """Operands, each with alternatives, and the greatest distance between neighbours."""
 
     operands: tuple[tuple[Phrase | SloppyPhrase, ...], ...]
     distances: tuple[int, ...]
@@ -53,7 +53,7 @@ TextPattern: TypeAlias = Phrase | SloppyPhrase | Near
 
 
 def patterns(pattern: TextPattern) -> Iterator[Pattern]:
-    """Yield every part; one may recur, though not in a sloppy phrase, for which it is looked up once."""
+    """Yield every part. A part may occur twice, but a word of a sloppy phrase is yielded once."""
     if isinstance(pattern, Phrase):
         yield from pattern.parts
         if pattern.joined is not None:
@@ -72,11 +72,11 @@ class TermQuery:
 
     Attributes:
         pattern: What to look for.
-        fields: Shape ``(fields,)``: the fields it is bound to.
+        fields: Shape ``(fields,)``: the fields it searches.
         boost: Product of the boosts around it.
-        name: The field it was written for, else empty.
+        name: The field written in the query, or empty.
         node: As parsed.
-        text: The whole query it stands in, for errors.
+        text: The whole query, for errors.
     """
 
     pattern: TextPattern
@@ -98,7 +98,7 @@ class Everything:
 
 @dataclass(frozen=True, slots=True)
 class Has:
-    """Items in which a field has a value; ``text`` says which of the two kinds of field it is."""
+    """Items in which a field has a value; ``text`` says whether it is a text field or a keyword field."""
 
     name: str
     text: bool
@@ -114,7 +114,7 @@ class Glob:
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """Items with a keyword value at most ``distance`` edits from a text; None counts by its length."""
+    """Items with a keyword value at most ``distance`` edits from a text; None chooses the distance by its length."""
 
     name: str
     text: str
@@ -123,7 +123,7 @@ class Similar:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """Items with a keyword value between two bounds, read as ``kind`` says; None is open."""
+    """Items with a keyword value between two bounds, compared as ``kind`` says; None leaves a bound open."""
 
     name: str
     kind: str
@@ -135,7 +135,7 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """Items last changed in a half-open time span, in seconds since 1970; None is open."""
+    """Items last changed in a half-open time span, in seconds since 1970; None leaves a bound open."""
 
     since: float | None
     before: float | None
@@ -150,7 +150,7 @@ class HasState:
 
 @dataclass(frozen=True, slots=True)
 class Refers:
-    """Items that refer to one that a glob names, or are referred to by it; ``name`` is the field that says which."""
+    """Items that refer to, or are referred to by, an item that matches a glob; ``name`` is the relation field."""
 
     name: str
     pattern: str
@@ -193,7 +193,7 @@ Bound: TypeAlias = Everything | Filter | TermQuery | Not | All | Any
 
 
 def nodes(node: Bound, *, excluded: bool = False) -> Iterator[tuple[Bound, bool]]:
-    """Yield a query and all parts of it, each with whether it stands under an odd number of NOTs."""
+    """Yield a query and all its parts, each with whether it is under an odd number of NOTs."""
     yield node, excluded
     match node:
         case Not(operand=operand):
@@ -204,7 +204,7 @@ def nodes(node: Bound, *, excluded: bool = False) -> Iterator[tuple[Bound, bool]
 
 
 def asks_verdict(query: Bound) -> bool:
-    """Return whether what a query matches depends on verdicts, and so on the keys of the moment."""
+    """Return whether the matches of a query depend on verdicts, and so on the keys trusted now."""
     return any(
         node.name == "signed" or node.name in set(Verdict)
         if isinstance(node, HasState)
@@ -214,12 +214,12 @@ def asks_verdict(query: Bound) -> bool:
 
 
 def asks_relations(query: Bound) -> bool:
-    """Return whether what a query matches depends on what items refer to."""
+    """Return whether the matches of a query depend on references between items."""
     return any(is_relation(node) for node, _ in nodes(query))
 
 
 def is_relation(node: Bound) -> TypeGuard[Relation]:
-    """Return whether a node is a condition on what items refer to."""
+    """Return whether a node is a condition on references between items."""
     names = {"orphan", "dangling", "references", "referenced-by"}
     return isinstance(node, Refers) or (isinstance(node, (HasState, Has)) and node.name in names)
 

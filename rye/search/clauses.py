@@ -1,4 +1,4 @@
-"""The clauses of a query and whether one item matches each: a query taken apart by the evaluator that answers it."""
+"""Report for each clause of a query whether one item matches it, using the evaluator of the search itself."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Clause(Report):
     Attributes:
         text: Canonical text.
         kind: ``and``, ``or``, ``not``, ``text`` (found in texts), ``condition`` (compared as a whole), ``everything``,
-            or ``dropped`` by lenient reading.
-        matched: Whether the item matches; what was dropped counts neither way.
-        words: Of ``text``, by field the words of the item that matched, and how often each occurs.
-        note: For a part that does not match as it should, what the item has instead.
-        clauses: The parts it is made of.
+            or ``dropped`` by lenient parsing.
+        matched: Whether the item matches. A dropped part counts neither way.
+        words: For ``text``: the words of the item that matched, by field, with how often each occurs.
+        note: If the part does not match as required: what the item has instead.
+        clauses: The parts of this clause.
     """
 
     text: str
@@ -45,7 +45,7 @@ class Clause(Report):
 
 
 def culprits(clause: Clause, *, wanted: bool = True) -> Iterator[tuple[Clause, str]]:
-    """Yield the smallest parts for which a clause does not match as wanted, each with ``no-match`` or ``excluded``."""
+    """Yield the smallest parts that keep a clause from matching as wanted, each with ``no-match`` or ``excluded``."""
     if clause.kind == "dropped" or clause.matched == wanted:
         return
     if clause.kind == "not":
@@ -58,19 +58,19 @@ def culprits(clause: Clause, *, wanted: bool = True) -> Iterator[tuple[Clause, s
 
 
 class ClauseExplainer:
-    """Takes one query apart for one item: the parts are those that the search evaluates.
+    """Explains one query for one item, clause by clause.
 
     Args:
         search: The search.
         node: The query, or a part of it.
-        doc: The item, by its number.
+        doc: The document number of the item.
     """
 
     def __init__(self, search: Search, node: ast.Node, doc: int) -> None:
         self.search, self.doc = search, doc
         self._node, self._bound = node, dict[int, bound.Bound | None]()
         context = search.binder.context(search.request.query, node)
-        dropped = None if context.dropped is None else list[ast.Dropped]()  # they become no warning of the search
+        dropped = None if context.dropped is None else list[ast.Dropped]()  # kept out of the search's warnings
         query = bind(node, context._replace(record=self._bound, dropped=dropped))
         self._evaluation = search.backend.evaluation(query or bound.Everything())
 
@@ -79,7 +79,7 @@ class ClauseExplainer:
         return self._explain(self._node, lambda node: node)
 
     def _explain(self, node: ast.Node, in_field: Callable[[ast.Node], ast.Node]) -> Clause:
-        """Return a part of the query as a clause; ``in_field`` puts a node into the field that the part stands in."""
+        """Return a part of the query as a clause; ``in_field`` wraps a node in the enclosing field."""
         match node:
             case ast.And(operands=operands) | ast.Or(operands=operands):
                 below = tuple(self._explain(operand, in_field) for operand in operands)
@@ -168,7 +168,7 @@ class ClauseExplainer:
         return _listed(found)
 
     def _related(self, name: str) -> str:
-        """Return the item's references as written; of those that refer to it only how many there are."""
+        """Return the item's references as written; for items that refer to it, only their number."""
         graph, doc = self.search.backend.states.graph(), self.search.backend.states.there(self.doc)
         if name == "references":
             return _listed(graph.written_in(doc))
@@ -187,7 +187,7 @@ def _text(node: ast.Node) -> str:
 
 
 def _condition_fields(node: bound.Bound) -> Iterator[str]:
-    """Yield the names of the fields that a condition is about."""
+    """Yield the names of the fields that a condition tests."""
     for part, _ in bound.nodes(node):
         match part:
             case bound.Has(name=name) | bound.Glob(name=name) | bound.Similar(name=name) | bound.Between(name=name):

@@ -1,4 +1,4 @@
-"""What a search of the index on this machine uses."""
+"""The parts that a search of the local index needs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class SearchContext:
 
     Attributes:
         reader: The spaces searched.
-        everywhere: All spaces of the registry, for shadowing.
+        everywhere: All spaces of the registry, to detect shadowing.
         trust: Returns the trusted keys.
         overrides: Field weights per root of ``reader``.
-        now: The moment verdicts are judged at.
-        embeddings: What makes and keeps the vectors of items.
-        boosts: The user's own factors of similarities, by source.
-        read: Reads an item that is shown whole, as it is at this moment.
+        now: The time at which verdicts are judged.
+        embeddings: Makes and keeps the vectors of items.
+        boosts: The user's similarity factors, by source.
+        read: Reads the current content of an item that is shown in full.
     """
 
     reader: Reader

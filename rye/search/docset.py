@@ -1,4 +1,4 @@
-"""Sets of documents: ascending numbers where they are few, a mask over all of them where they are many."""
+"""Sets of documents: sorted numbers for small sets, a mask over all documents for large ones."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from rye.index.arrays import Bools, Ints, Numbers, unique
 from rye.index.reader import Reader
 
 SPARSE = 16
-"""Up to one document in this many, sorted numbers are cheaper than bitsets."""
+"""If at most one document in this many is a member, sorted numbers are cheaper than masks."""
 
 
 class Docs:
-    """A set of document numbers below ``size``; each of the two forms is made when first asked for.
+    """A set of document numbers below ``size``. Each of its two forms is made on first use.
 
     Args:
         size: How many documents there are.
-        numbers: Shape ``(n,)``, ascending, each once; or else
+        numbers: Shape ``(n,)``, ascending, without repeats. Give this or ``mask``.
         mask: Shape ``(size,)``.
     """
 
@@ -33,14 +33,14 @@ class Docs:
 
     @classmethod
     def live(cls, reader: Reader) -> Docs:
-        """Return the live documents of a reader: what they are intersected with stays as it is if none was deleted."""
+        """Return the live documents of a reader. If none was deleted, they are neutral in intersections."""
         docs = cls(reader.size, mask=reader.live)
         docs._every = reader.count == reader.size
         return docs
 
     @classmethod
     def joined(cls, bases: Sequence[int], several: Sequence[Docs]) -> Docs:
-        """Return the sets of parts that follow each other as one; the first number of each part is given."""
+        """Concatenate the sets of consecutive parts; ``bases`` holds the first document number of each part."""
         size = sum(docs.size for docs in several)
         if all(docs.sparse for docs in several):
             numbers = [docs.numbers + base for base, docs in zip(bases, several, strict=True)]
@@ -79,8 +79,8 @@ class Docs:
     def __and__(self, other: Docs) -> Docs:
         if self._every or other._every:
             return other if self._every else self
-        # Two masks are combined; else the fewer numbers are looked up in the other, by bisection where that has no mask
-        # and is far longer, else in its mask.
+        # Combine two masks directly. Otherwise look up the smaller set in the larger: by bisection if the larger has
+        # no mask and is far longer, else in its mask.
         few, many = (self, other) if self._cost() <= other._cost() else (other, self)
         if few._numbers is None:
             return Docs(self.size, mask=few.mask & many.mask)
@@ -112,7 +112,7 @@ class Docs:
 
 
 def look_up(ordered: Numbers, some: Numbers) -> tuple[Ints, Bools]:
-    """Return where in an ascending array each of some numbers is or would be, and whether it is there, by bisection."""
+    """Return, by bisection, where each value is or would be in a sorted array, and whether it is present."""
     at = ordered.searchsorted(some)
     if not len(ordered):
         return at, np.zeros(len(some), bool)
@@ -121,7 +121,7 @@ def look_up(ordered: Numbers, some: Numbers) -> tuple[Ints, Bools]:
 
 
 def mask(numbers: Numbers, size: int) -> Bools:
-    """Return a mask of some numbers below ``size``."""
+    """Return a mask of length ``size`` that is set at the given numbers."""
     found = np.zeros(size, bool)
     found[numbers] = True
     return found

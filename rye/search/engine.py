@@ -1,6 +1,6 @@
-"""One search, from request to response: read the query, try its stages in turn, order what the first of them finds.
+"""One search: read the query, try its stages in turn, and sort the matches of the first stage that answers.
 
-Mode ``auto`` is hybrid for a sentence. Where meaning cannot be searched, keywords answer, and a warning says why.
+Mode ``auto`` is hybrid for a sentence. If semantic search is not possible, keywords answer and a warning says why.
 """
 
 from __future__ import annotations
@@ -36,26 +36,25 @@ from rye.search.semantic import SemanticScores, SemanticSearch
 from rye.search.suggest import FEW, Notes, answerable, did_you_mean, explain_stage
 
 AUTO_WORDS = 3
-"""Plain words from which on mode ``auto`` is hybrid: fewer are looked up."""
+"""Plain words from which mode ``auto`` is hybrid; shorter queries are keyword searches."""
 
 _NOTHING: Ints = np.empty(0, np.int64)
 
 _NAMED = 3
-"""Hidden items that a warning names because the query is their id or name."""
+"""How many hidden items a warning names when the query is their id or name."""
 
 
 class Matched(NamedTuple):
-    """The items that one stage matched, after all filters, in no order yet.
+    """The items that one stage matched, after all filters, not yet sorted.
 
     Attributes:
         stage: The stage.
-        query: What scores them.
+        query: The query that scores them.
         docs: The items.
-        exact: Those that the query names.
-        hidden: How many were left out, by state.
-        others: The number of items that decide whether the stage answers: where the manual comes last, its pages are
-            not counted.
-        similar: Their scores by meaning; None where words alone score them.
+        exact: The items whose id or name the query gives.
+        hidden: How many items were hidden, by state.
+        others: The number of items that decide whether the stage answers; without the manual's pages if they come last.
+        similar: Their similarity scores; None if only words score them.
         partial: Whether a few items have every word, and these are the best partial matches.
     """
 
@@ -70,14 +69,14 @@ class Matched(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The items of the stage that answers, and the first of them in order, to the end of the page."""
+    """The items of the stage that answers, and the first of them in order, up to the end of the page."""
 
     matched: Matched
     top: Top
 
     @property
     def total(self) -> int:
-        """How many items there are."""
+        """The number of items."""
         return len(self.matched.docs)
 
     def reachable(self) -> int:
@@ -85,7 +84,7 @@ class Answer(NamedTuple):
         return min(self.total, ANY_LIMIT) if self.matched.stage == "any" else self.total
 
     def hits(self, start: int, stop: int) -> list[Hit]:
-        """Return some of the hits, in order."""
+        """Return a slice of the hits, in order."""
         docs, scores = self.top.docs[start:stop].tolist(), self.top.scores[start:stop].tolist()
         similar = self.matched.similar
         return [
@@ -95,7 +94,7 @@ class Answer(NamedTuple):
 
 
 class Search:
-    """One search of the index on this machine."""
+    """One search of the local index."""
 
     def __init__(self, request: Request, context: SearchContext) -> None:
         text, self._dropped, self._warnings = visible_query(request.query, shorten=request.relax)
@@ -110,10 +109,10 @@ class Search:
         self._has_no_embedder = False
 
     def run(self) -> SearchResponse:
-        """Return the response.
+        """Run the search and return the response.
 
         Raises:
-            QueryError: The query does not parse, or names what does not exist.
+            QueryError: The query does not parse, or names something that does not exist.
             ArgumentError: An argument does not fit the items.
         """
         try:
@@ -124,7 +123,7 @@ class Search:
             raise
 
     def _check(self, text: str) -> None:
-        """Raise the error of another query under the same options, if it has one."""
+        """Raise the error that another query text would cause with the same options, if any."""
         plan = read_query(self.request._replace(query=text, relax=False), self.backend.metadata_keys)
         self.binder.query(plan.main, plan)
 
@@ -144,7 +143,7 @@ class Search:
         )
 
     def _suggestion(self, answer: Answer, plan: Plan) -> str:
-        """Return a query that may find more, or nothing."""
+        """Return a query that may find more, or an empty string."""
         stage, total = answer.matched.stage, answer.reachable()
         if answer.matched.similar:
             return self.semantic(plan).suggestion()
@@ -157,14 +156,17 @@ class Search:
         return ""
 
     def explain_answer(self, answer: Answer, plan: Plan) -> None:
-        """Warn of the relaxation that was needed, and of what was not looked up in full."""
+        """Add warnings about the relaxation used, and about words and references that were not fully looked up."""
         matched = answer.matched
         self._warnings += explain_stage(matched.stage, plan, self.relax, partial=matched.partial)
         self._warnings += answer.top.notes
         self._warnings += self.backend.unknown_references([matched.query, *self.binder.filters])
 
     def respond(self, answer: Answer, query: str, stage: str, warnings: Sequence[str], **facts: Any) -> SearchResponse:
-        """Fetch the page of an answer; ``facts`` are further ones of the response, warnings those before its own."""
+        """Fetch the page of an answer.
+
+        ``facts`` are further fields of the response; ``warnings`` come before the warnings of the page.
+        """
         request, total = self.request, answer.reachable()
         end = request.offset + request.limit
         hits = answer.hits(request.offset, min(end, total))
@@ -203,13 +205,13 @@ class Search:
         return mode.fusion.fusion if similar.hybrid else "embedding"
 
     def warnings(self, plan: Plan) -> list[str]:
-        """Return the warnings about the search itself, so far."""
+        """Return the warnings about the search so far."""
         dropped = dict.fromkeys((*plan.dropped, *self._dropped))
         left_out = [f"left out of the query: {part.text!r} at {part.position}: {part.reason}" for part in dropped]
         return list(dict.fromkeys([*plan.warnings, *left_out, *self._warnings]))
 
     def read(self) -> Plan:
-        """Return how the query is read; a warning says why where it is searched as plain words."""
+        """Parse the query. If it is searched as plain words, add a warning that says why."""
         plan = read_query(self.request, self.backend.metadata_keys)
         if error := plan.fault:
             answerable(error, self._check)
@@ -225,17 +227,17 @@ class Search:
         return not self._dictionary.knows(word)
 
     def relax(self, plan: Plan) -> Relaxed:
-        """Return how the last stage reads the words; asked for twice, found once."""
+        """Return the words as the last stage relaxes them. Cached."""
         if self._relaxed is None:
             self._relaxed = relax(plan.relaxing, self._dictionary, forgiving=plan.forgiving)
         return self._relaxed
 
     def answer(self, plan: Plan, allowed: Docs) -> Answer:
-        """Return the answer among the items that scope and filters allow, by meaning where that is wanted."""
+        """Return the answer among the items that scope and filters allow, by similarity if the mode uses it."""
         return self._by_meaning(plan, allowed) or self.ordered(self._by_words(plan, allowed))
 
     def _by_words(self, plan: Plan, allowed: Docs) -> Matched:
-        """Return what the first stage with enough hits matches."""
+        """Return the matches of the first stage with enough hits."""
         tried, named = list[Matched](), self._named(allowed, plan)
         self.manual_last = self.manual_last and bool(self.backend.without_manual(allowed))
         for stage in self.stages(plan):
@@ -261,7 +263,7 @@ class Search:
         return self.matched(stage.name, query, docs, exact)
 
     def _with_phrase(self, node: ast.Node, plan: Plan, docs: Docs) -> Bound | None:
-        """Return a query that also scores its words as a phrase, as much as all of them, if a match has it."""
+        """Return a query that also scores its words as a phrase, weighted by their number; None if no match has it."""
         phrase = verbatim(self.request.query) if plan.words else None
         if phrase is None or not docs & self.backend.match(self.binder.query(phrase, plan)):
             return None
@@ -271,14 +273,14 @@ class Search:
     def matched(
         self, stage: str, query: Bound, docs: Docs, exact: Ints = _NOTHING, *, similar: SemanticScores | None = None
     ) -> Matched:
-        """Return what a stage matched, without the items that are to be hidden.
+        """Return the matches of a stage without the items to hide.
 
         Args:
             stage: The stage.
-            query: What scores the items.
+            query: The query that scores the items.
             docs: The items.
-            exact: Those that the query names.
-            similar: Their scores by meaning.
+            exact: The items whose id or name the query gives.
+            similar: Their similarity scores.
         """
         hidden = dict[str, int]()
         if not self.request.include_superseded:
@@ -292,7 +294,7 @@ class Search:
         return Matched(stage, query, docs, exact, hidden, others, similar)
 
     def ordered(self, matched: Matched) -> Answer:
-        """Return what a stage matched, and the first of it in order."""
+        """Return the matches of a stage with the first of them in order."""
         request, similar = self.request, matched.similar
         order = Order(
             request.sort_by,
@@ -306,7 +308,7 @@ class Search:
         return Answer(matched, self.backend.top(matched.query, matched.docs, order, similar=scores))
 
     def hide(self, docs: Docs) -> tuple[Docs, dict[str, int]]:
-        """Leave out what is superseded, deprecated or yanked, and count it by reason."""
+        """Remove superseded, deprecated and yanked items, and count them by state."""
         hidden = {}
         for state in HIDDEN_STATES if self.backend.has_withdrawn else ():
             withdrawn = self.backend.match(bound.HasState(state))
@@ -318,25 +320,25 @@ class Search:
     def _count(self, node: ast.Node, plan: Plan) -> int:
         try:
             return len(self.backend.match(self.binder.query(node, plan)) & self.allowed())
-        except QueryError:  # takes too much: nobody asked for it
+        except QueryError:  # too expensive for a query that the user did not ask for
             return 0
 
     def allowed(self, filters: Mapping[str, Any] | None = None) -> Docs:
-        """Return which items the scope and filters let through; ``filters`` replaces those of the request."""
+        """Return the items that scope and filters allow; ``filters`` replaces those of the request."""
         return self.backend.match(self.binder.allowed(filters))
 
     def _holds(self, scope: Any) -> bool:
         return bool(self.backend.match(bound.Within(scope)))
 
     def _named(self, allowed: Docs, plan: Plan) -> Ints:
-        """Return the items that words of a sentence name."""
+        """Return the allowed items that words of a sentence name."""
         words = plan.bag or (plan.fallback.words if plan.fallback else {})
         if len(words) < 2:
             return _NOTHING
         return self._let_through(named_inside(self.reader, words, self._dictionary), plan, allowed)
 
     def _referred(self, plan: Plan, allowed: Docs) -> Ints:
-        """Return the items that the query as a whole refers to, and warn where it is read as another name."""
+        """Return the items that the whole query refers to. Add a warning if it is read as another name."""
         items, name = referred_to(self.reader, self.request.query)
         items = self._let_through(items, plan, allowed) if self.request.relax or not name else _NOTHING
         if name and len(items) and (message := f"read as a reference to {name}") not in self._warnings:
@@ -344,7 +346,7 @@ class Search:
         return items
 
     def _let_through(self, items: Ints, plan: Plan, allowed: Docs) -> Ints:
-        """Return those of some items that scope, filters and ``fields`` let through."""
+        """Filter items by scope, filters and ``fields``."""
         if not len(items):
             return items
         if plan.fixed:
@@ -352,7 +354,7 @@ class Search:
         return self.backend.among(items, allowed)
 
     def evaluate(self, node: ast.Node, plan: Plan) -> Evaluation:
-        """Bind a query, together with what ``fields`` adds, and prepare its evaluation."""
+        """Bind a query, together with the conditions of ``fields``, and prepare its evaluation."""
         return self.backend.evaluation(self.binder.query(node, plan))
 
     def semantic(self, plan: Plan) -> SemanticSearch:
@@ -368,13 +370,13 @@ class Search:
         )
 
     def scored(self, semantic: SemanticSearch, allowed: Docs) -> SemanticScores | None:
-        """Return the scores by meaning of the allowed items; None, with a warning, where keywords have to answer."""
+        """Return the similarity scores of the allowed items; None, with a warning, if keywords have to answer."""
         embeddings = self.context.embeddings
         load = embeddings.meaning_for_auto if self.request.is_auto else embeddings.meaning
         return semantic.run(partial(load, self.reader), allowed)
 
     def _by_meaning(self, plan: Plan, allowed: Docs) -> Answer | None:
-        """Answer in semantic or hybrid mode; None where keywords have to, for a reason that a warning names."""
+        """Answer in semantic or hybrid mode; None if keywords have to answer, with a warning that says why."""
         request = self.request = self._in_mode(plan, allowed)
         if request.mode.name == "keyword":
             return None
@@ -389,7 +391,7 @@ class Search:
             exact = unique(exact, named)
         docs = docs | self.backend.as_docs(exact)
         reranker = self.context.embeddings.reranker if request.sort_by == "score" else None
-        if reranker and not request.mode.fusion.min_combined_score:  # a limit is of the scores that are shown
+        if reranker and not request.mode.fusion.min_combined_score:  # the limit applies to the scores that are shown
             scores = self._reranked(scores, docs, reranker)
         answer = self.ordered(self.matched(request.mode.name, scores.query, docs, exact, similar=scores))
         if not answer.total and not answer.matched.hidden and not request.mode.narrows:
@@ -398,10 +400,11 @@ class Search:
         return answer
 
     def _in_mode(self, plan: Plan, allowed: Docs) -> Request:
-        """Return the request in the mode that answers: ``auto`` is hybrid for a sentence where there is an embedder.
+        """Resolve mode ``auto``: hybrid for a sentence if there is an embedder, else keyword.
 
-        Else it is keyword, as for what an item has word for word. Other orders, a prefix and a level are about words:
-        of what is a little similar they would show anything.
+        It is also keyword if an item has the query word for word, and with another order, a prefix or a level: these
+            are about
+        words, and semantic search would list items that are only slightly similar.
         """
         request, name = self.request, "keyword"
         if not request.is_auto:
@@ -417,7 +420,7 @@ class Search:
         return request._replace(mode=request.mode._replace(name=name))
 
     def _reranked(self, scores: SemanticScores, docs: Docs, reranker: Reranker) -> SemanticScores:
-        """Return scores in which a second model has compared the best hits that are shown with the query."""
+        """Return the scores after a second model has compared the best hits that are shown with the query."""
         shown = docs if self.request.include_superseded else self.hide(docs)[0]
         others = self.backend.without_manual(shown) if self.manual_last else shown
         numbers = (others or shown).numbers

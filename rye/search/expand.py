@@ -1,4 +1,4 @@
-"""Expand one part of a term query to the terms of the dictionary it stands for, each with its weight, per segment."""
+"""Expand one part of a term query to the dictionary terms it matches, each with its weight, per segment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rye.index.arrays import Bools, Ints, fresh
 from rye.index.reader import Floats, Part, Reader
 
 MAX_EXPANSIONS = 1_024
-"""Terms one part of a term query may stand for, unless it is excluded; the most frequent are kept."""
+"""Most terms that one part of a term query expands to, unless it is excluded; the most frequent are kept."""
 
 INFLECTION_WEIGHT = 0.6
 
@@ -23,7 +23,7 @@ Choice = tuple[Ints, Floats]
 
 
 class How(StrEnum):
-    """The ways in which a part finds its terms."""
+    """The ways in which a part is expanded to terms."""
 
     EXACT = "exact"
     INFLECTED = "inflected"
@@ -37,8 +37,8 @@ class Pattern(NamedTuple):
     Attributes:
         text: The part.
         how: How it expands.
-        distance: How far when fuzzy; None: automatic.
-        start: A beginning of the part that its terms must have too when fuzzy.
+        distance: The edit distance of a fuzzy part; None chooses it by length.
+        start: A prefix that the terms of a fuzzy part must also have.
     """
 
     text: str
@@ -48,12 +48,12 @@ class Pattern(NamedTuple):
 
 
 def automatic_distance(term: Sized) -> int:
-    """Return how many edits a fuzzy word of this length may be away: up to 2 characters none, up to 5 one, else two."""
+    """Return the edit distance for a fuzzy word: 0 up to 2 characters, 1 up to 5, else 2."""
     return 0 if len(term) <= 2 else 1 if len(term) <= 5 else 2
 
 
 class Terms:
-    """The terms that a pattern stands for in a reader.
+    """The terms that a pattern expands to in a reader.
 
     Attributes:
         choices: Per part of the reader, the term numbers and weights.
@@ -72,13 +72,13 @@ class Terms:
         return frozenset(word for part, (ids, _) in pairs for word in part.segment.terms.take(ids))
 
     def frequency(self, fields: Bools) -> int:
-        """Return in how many live documents each such term occurs in any of the fields, added up over the terms."""
+        """Return the sum over the terms of the number of live documents that have the term in any of the fields."""
         pairs = zip(self._reader.parts, self.choices, strict=True)
         return sum(int(document_frequencies(part, ids, fields).sum()) for part, (ids, _) in pairs)
 
 
 def expand(reader: Reader, pattern: Pattern, most: int | None = MAX_EXPANSIONS) -> Terms:
-    """Return the terms a pattern stands for; those in most documents if there are more than ``most``, None for all."""
+    """Return the terms that a pattern matches; if there are more than ``most``, the most frequent. None keeps all."""
     choices = tuple([_choose(part, pattern) for part in reader.parts])
     if most is None or sum([len(ids) for ids, _ in choices]) <= most:
         return Terms(reader, choices)
@@ -86,7 +86,7 @@ def expand(reader: Reader, pattern: Pattern, most: int | None = MAX_EXPANSIONS) 
 
 
 def _choose(part: Part, pattern: Pattern) -> Choice:
-    """Return the terms of one segment that a pattern stands for, with their weights."""
+    """Return the terms of one segment that a pattern matches, with their weights."""
     terms = part.segment.terms
     match pattern.how:
         case How.FUZZY:
@@ -104,7 +104,7 @@ def _choose(part: Part, pattern: Pattern) -> Choice:
 
 
 def similar(text: str, choices: Sequence[str], distance: int | None) -> dict[int, int]:
-    """Return index → edits of the choices within a distance of a text, ascending; None: by the length of the text.
+    """Return index → edits of the choices within an edit distance of a text, ascending; None chooses it by length.
 
     Two neighbouring letters that changed places are one edit (optimal string alignment).
     """
@@ -117,7 +117,7 @@ def similar(text: str, choices: Sequence[str], distance: int | None) -> dict[int
 
 
 def _fuzzy(part: Part, pattern: Pattern) -> Choice:
-    """Return the terms within an edit distance; one weighs the less, the more of its letters differ.
+    """Return the terms within an edit distance. The weight of a term falls with the share of its letters that differ.
 
     The idea: distances are computed only for terms that pass a filter on two columns of the dictionary: length, and a
     bit for each letter. The invariant: no term within the distance is filtered out, because an edit changes the length
@@ -136,7 +136,7 @@ def _fuzzy(part: Part, pattern: Pattern) -> Choice:
 
 
 def _cut(reader: Reader, choices: tuple[Choice, ...], itself: str, *, most: int) -> Terms:
-    """Keep the word itself and the terms in most documents, deleted ones included, in any field; ties by term."""
+    """Keep the word itself and the terms in most documents. Deleted documents count, in any field; ties go by term."""
     numbers, own = _numbered(reader, choices, itself)
     counts = np.zeros(1 + max(int(of.max(initial=-1)) for of in numbers), np.int64)
     for part, (ids, _), of in zip(reader.parts, choices, numbers, strict=True):
@@ -152,13 +152,13 @@ def _cut(reader: Reader, choices: tuple[Choice, ...], itself: str, *, most: int)
 
 
 def _numbered(reader: Reader, choices: tuple[Choice, ...], itself: str) -> tuple[list[Ints], int]:
-    """Number the chosen terms of all segments together, in their order; return also the number of a word, or -1."""
+    """Number the chosen terms of all segments together, in term order. Also return the number of a word, or -1."""
     if len(choices) == 1:
         ids = choices[0][0]
         own = np.flatnonzero(ids == reader.parts[0].segment.terms.find(itself))
         return [np.arange(len(ids))], int(own[0]) if len(own) else -1
     words = [part.segment.terms.take(ids) for part, (ids, _) in zip(reader.parts, choices, strict=True)]
-    # The same word in several segments has one number; numbers are in the order of the words.
+    # The same word in several segments gets one number.
     number_of = {word: number for number, word in enumerate(sorted({*chain.from_iterable(words)}))}
     numbers = [np.fromiter(map(number_of.__getitem__, some), np.int64, len(some)) for some in words]
     return numbers, number_of.get(itself, -1)
@@ -171,6 +171,6 @@ def document_frequencies(part: Part, ids: Ints, fields: Bools) -> Ints:
     postings, owner = part.segment.postings(ids)
     docs, numbers = part.segment.places(postings)
     keep = fields[numbers] & part.live[docs]
-    docs, owner = docs[keep], owner[keep]  # by term, document and field; one with several counts once
+    docs, owner = docs[keep], owner[keep]  # count a document once for all its fields
     counts: Ints = np.bincount(owner[fresh(docs) | fresh(owner)], minlength=len(ids))
     return counts

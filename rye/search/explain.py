@@ -1,7 +1,7 @@
-"""Explain why an item is a hit of a query or not: rank, score and clauses, taken from the search itself.
+"""Explain why an item is or is not a hit of a query: its rank, score and clauses.
 
-Rank and score are those of the search, each clause is matched by the evaluator, and each condition of a hit in semantic
-and hybrid mode is the one that :mod:`rye.search.fusion` applied.
+All values come from the search itself: its ranks and scores, its evaluator for each clause, and the conditions that
+:mod:`rye.search.fusion` applied in semantic and hybrid mode.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ MISS_REASONS: Mapping[str, str] = {
     "limit": "it matches, but of hits so weak only the first few are listed",
     "unreadable": "its file is gone, broken, or no longer what the query asks for",
 }
-"""Every reason for which an item is no hit, by its code."""
+"""Every reason why an item is not a hit, by its code."""
 
 
 @dataclass(frozen=True, slots=True)
 class MissReason(Report):
-    """A reason why an item is no hit.
+    """A reason why an item is not a hit.
 
     Attributes:
         code: One of :data:`MISS_REASONS`.
-        clause: The part of the query, filter, scope, space or stage that keeps it out.
-        message: The same in words.
+        clause: The part of the query, filter, scope, space or stage that excludes it.
+        message: The reason in words.
     """
 
     code: str
@@ -66,11 +66,11 @@ class SimilarityReport(Report):
     """The similarity of an item to a query, and its effect on the score.
 
     Attributes:
-        text: What was embedded.
-        similarity: Cosine of its most similar section; None where it has no vector.
+        text: The text that was embedded.
+        similarity: Cosine of its most similar section; None if it has no vector.
         section: The headings of that section.
         threshold: The similarity of a semantic match.
-        by_meaning, by_words: What similarity and words contribute to its score, also where it is no hit.
+        by_meaning, by_words: What similarity and words contribute to its score, even if it is not a hit.
         keyword: Its keyword score; 0 in semantic mode.
         method: ``embedding``, ``weighted`` or ``rrf``: how the score is made.
     """
@@ -90,17 +90,17 @@ class Why(Report):
     """The explanation of why an item is a hit of a query, and at which rank, or why it is not.
 
     Attributes:
-        type, id, source: Which item; of several of this type and id the first that is searched.
-        search_type: ``keyword``, ``semantic`` or ``hybrid``: the mode that answered, whatever was asked for.
-        stage: Which relaxation answered, and so which reading of the query ``clauses`` show.
+        type, id, source: The item; if several have this type and id, the first one searched.
+        search_type: ``keyword``, ``semantic`` or ``hybrid``: the mode that answered, maybe not the one requested.
+        stage: The stage that answered; ``clauses`` shows the query as this stage reads it.
         total: All hits that paging can reach.
-        rank: Its rank, from 1; None for no hit.
-        hit: The hit, with its explanation; None for no hit.
+        rank: Its rank, from 1; None if it is not a hit.
+        hit: The hit, with its explanation; None if it is not a hit.
         clauses: The query as a tree, then an entry for each of ``fields``. In semantic mode only the part that every
             hit must match; in hybrid mode the query of the keyword score.
-        reasons: All reasons why it is no hit; empty for a hit.
-        meaning: How similar it is; None where words alone answered.
-        warnings: Those of the search.
+        reasons: All reasons why it is not a hit; empty for a hit.
+        meaning: How similar it is; None if only words answered.
+        warnings: The warnings of the search.
     """
 
     type: str
@@ -129,19 +129,19 @@ class Why(Report):
 
 @dataclass(frozen=True, slots=True)
 class QueryReading(Report):
-    """How a query is read, and what became of it.
+    """How a query is read, and how it was answered.
 
     Attributes:
         query: As given.
-        canonical: What it says, in its canonical form; of plain words, the words.
-        tree: The same as lines, a node each.
-        ast: The same as JSON.
-        fault: Why it is searched as plain words; empty where it parses.
+        canonical: The canonical form of the query; if it is searched as plain words, the words.
+        tree: The syntax tree as text, one node a line.
+        ast: The syntax tree as JSON.
+        fault: Why it is searched as plain words; empty if it parses.
         search_type: ``keyword``, ``semantic`` or ``hybrid``: the mode that answered.
-        stages: Of a keyword search, the queries that were tried: the stage of each, and its canonical form.
+        stages: For a keyword search, the stages that were tried, each with the canonical form of its query.
         total: How many hits paging can reach.
         did_you_mean: A query that finds more, or empty.
-        warnings: Those of the search.
+        warnings: The warnings of the search.
     """
 
     query: str
@@ -156,13 +156,13 @@ class QueryReading(Report):
     warnings: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields but the tree as lines; a stage is an object."""
+        """Return the fields without ``tree``; each stage is an object."""
         data = {name: as_json(getattr(self, name)) for name in self.__dataclass_fields__ if name != "tree"}
         return data | {"stages": [{"stage": stage, "query": text} for stage, text in self.stages]}
 
 
 def read_of(search: Search) -> QueryReading:
-    """Return how the query of a search is read, after searching for it; one hit is enough.
+    """Run a search and return how its query is read. The request needs no more than one hit.
 
     Raises:
         QueryError: As a search.
@@ -176,7 +176,7 @@ def read_of(search: Search) -> QueryReading:
 
 
 def reading_of(plan: Plan, found: SearchResponse, stages: Sequence[tuple[str, str]]) -> QueryReading:
-    """Return how a query was read, given the answer and the stages that were tried."""
+    """Return how a query was read, given the response and the stages that were tried."""
     return QueryReading(
         query=found.query,
         canonical=str(plan.main),
@@ -192,10 +192,10 @@ def reading_of(plan: Plan, found: SearchResponse, stages: Sequence[tuple[str, st
 
 
 class Explainer:
-    """Asks one search about single items.
+    """Explains single items of one search.
 
     Args:
-        request: The request; all its hits are on one page.
+        request: The request; all its hits are put on one page.
         context: What the search uses.
     """
 
@@ -219,12 +219,12 @@ class Explainer:
         return self._answer.reachable()
 
     def explain(self, part: Part, local: int) -> Why:
-        """Return why one document, given by its segment, is a hit, or why it is not.
+        """Explain why one document, given by its segment, is a hit or not.
 
         Raises:
             QueryError: As a search.
             ArgumentError: As a search.
-            UnavailableError: The embedder cannot be used any more.
+            UnavailableError: The embedder is no longer available.
         """
         matched, total = self._matched, self.total
         doc = local + next(own.base for own in self._reader.parts if own.segment is part.segment)
@@ -264,7 +264,7 @@ class Explainer:
         )
 
     def _scores_with(self, doc: int) -> SemanticScores | None:
-        """Return the scores by meaning with one document among them, also where it is left out of the search."""
+        """Return the similarity scores including one document, even if the search left it out."""
         near = self._matched.similar
         if near is None or self._semantic is None or doc in near.docs:
             return near
@@ -297,14 +297,14 @@ class Explainer:
         )
 
     def _result(self, index: int) -> tuple[SearchResult | None, tuple[str, ...]]:
-        """Return a hit as a page shows it, None where it cannot be shown, and warnings."""
+        """Return a hit as a page shows it, or None if it cannot be shown, and warnings."""
         results, warnings = self._search.fetch(self._answer, self._answer.hits(index, index + 1))
         return results[0] if results else None, warnings
 
     def _reasons(
         self, clauses: ClauseExplainer, tree: Sequence[Clause], scores: SemanticScores | None
     ) -> list[MissReason]:
-        """Return every reason why a document is no hit."""
+        """Return every reason why a document is not a hit."""
         reasons, doc = list[MissReason](), clauses.doc
         main, *fields = tree
         if self._semantic:
@@ -321,12 +321,12 @@ class Explainer:
         return reasons
 
     def _unmatched(self, doc: int, main: Clause) -> Iterator[MissReason]:
-        """Yield the parts of the query that leave out the item; none if the query names it: it is a hit in any case."""
+        """Yield the parts of the query that exclude the item; none if the query names it, because then it is a hit."""
         if self._matched.stage not in AS_WRITTEN or doc not in referred_to(self._reader, self._request.query)[0]:
             yield from (MissReason(code, part.text, _message(part, code)) for part, code in culprits(main))
 
     def _outside(self, clauses: ClauseExplainer) -> Iterator[MissReason]:
-        """Yield the scope and the filters that do not let a document through."""
+        """Yield the scope and the filters that exclude a document."""
         kind, item_id = self._reader.key_of(clauses.doc)
         if self._request.scopes != (Scope(""),) and not any(each.holds(kind, item_id) for each in self._request.scopes):
             yield MissReason("scope", self._request.scope, f"{kind}:{item_id} lies outside the scope")
@@ -343,7 +343,7 @@ class Explainer:
                     yield MissReason("hidden", f"is:{state}", message)
 
     def _unmet(self, scores: SemanticScores, doc: int) -> Iterator[MissReason]:
-        """Yield the conditions of a hit in semantic and hybrid mode that a document does not meet."""
+        """Yield the conditions of semantic and hybrid mode that a document does not meet."""
         at = int(np.searchsorted(scores.docs, doc))
         similarity = scores.fused.similarity[at]
         nearest = f"its nearest section is at {similarity:.4f}" if np.isfinite(similarity) else "it has no vector"
@@ -362,7 +362,7 @@ class Explainer:
                 yield MissReason("fusion", least, f"its score is {condition.scores[at]:.4f}")
 
     def _looser_stage(self, doc: int) -> Iterator[MissReason]:
-        """Yield the first looser stage that finds a document, unless all stages were tried."""
+        """Yield the first looser stage that finds a document, if the search stopped before it."""
         answered, total, stages = self._matched.stage, self._answer.total, list(self._search.stages(self._plan))
         names = [stage.name for stage in stages]
         for stage in stages[names.index(answered) + 1 :] if total else ():

@@ -1,7 +1,7 @@
-"""Facets: the numbers of matches by value of a field, counted on columns, never item by item.
+"""Facets: the numbers of matches by value of a field, counted on columns instead of item by item.
 
-What an item is and where it stands are columns; verdicts are those that ``is:`` asks for; all else are keyword entries,
-of which each lists its items. Values are shown in the form in which they are compared: folded.
+Type and space are columns, verdicts are those of ``is:``, and all other facets count keyword entries, each of which
+lists its items. Values are shown folded, as they are compared.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FACETS: Mapping[str, str] = {
     "author": "author",
     "version": "version",
 }
-"""Name of every facet that does not depend on the items, and the key it is counted by."""
+"""Every facet that does not depend on the items, with the key it is counted by."""
 
 MAX_FACETS = 20
 """Facets of one search."""
@@ -58,7 +58,7 @@ class Values(NamedTuple):
         segment: The segment.
         key: The key.
         first: The number of the first value's keyword term.
-        bounds, owners: The documents with value ``v`` are ``owners[bounds[v] : bounds[v + 1]]``; each has some.
+        bounds, owners: The documents with value ``v`` are ``owners[bounds[v] : bounds[v + 1]]``, never empty.
     """
 
     segment: Segment
@@ -73,7 +73,7 @@ class Values(NamedTuple):
         return cls(segment, key, *segment.keyword_postings(key))
 
     def names(self, numbers: Ints) -> list[str]:
-        """Return some of the values."""
+        """Return the values with the given numbers."""
         start = len(self.key) + len(SEPARATOR)
         return [entry[start:] for entry in self.segment.keywords.take(numbers + self.first)]
 
@@ -87,7 +87,7 @@ class Values(NamedTuple):
         return self.names(np.searchsorted(self.bounds, np.flatnonzero(self.owners == doc), side="right") - 1)
 
     def tally(self, chosen: Bools) -> tuple[Ints, int]:
-        """Return how many of some documents have each value, and how many have none.
+        """Return how many of the chosen documents have each value, and how many have none.
 
         Args:
             chosen: Shape ``(docs,)``: the documents.
@@ -111,10 +111,10 @@ class Facet(NamedTuple):
     """The numbers of matches that have each value of a field.
 
     Attributes:
-        values: The most frequent values with the number of matches that have each; among equals by value.
+        values: The most frequent values, each with its number of matches; ties in order of the value.
         other_values: How many further values there are.
         others: The sum of their numbers.
-        missing: Matches that have no value.
+        missing: Matches without a value.
     """
 
     values: tuple[tuple[str, int], ...]
@@ -123,13 +123,13 @@ class Facet(NamedTuple):
     missing: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the four attributes; a value and its number are an object."""
+        """Return the four attributes; each value with its number is an object."""
         values = [{"value": value, "count": count} for value, count in self.values]
         return {"values": values, "other_values": self.other_values, "others": self.others, "missing": self.missing}
 
 
 def read_facets(given: Any) -> tuple[Wanted, ...]:
-    """Read names of facets: a sequence of them, or one text with commas; each maybe with ``:N``.
+    """Read facet names: a sequence, or one text with commas. Each name may end with ``:N``.
 
     Raises:
         ArgumentError: ``bad-facets``.
@@ -150,7 +150,7 @@ def read_facets(given: Any) -> tuple[Wanted, ...]:
 
 
 def require_facets(wanted: Sequence[Wanted], metadata_keys: Collection[str]) -> None:
-    """Refuse a facet that is neither built in nor a metadata key of some item.
+    """Refuse a facet that is neither built in nor a metadata key of any item.
 
     Raises:
         ArgumentError: ``unknown-facet``.
@@ -164,7 +164,7 @@ def require_facets(wanted: Sequence[Wanted], metadata_keys: Collection[str]) -> 
 
 
 def count_facets(reader: Reader, states: States, docs: Ints, wanted: Sequence[Wanted]) -> dict[str, Facet]:
-    """Count the values of each facet among some live documents, ascending."""
+    """Count the values of each facet in live documents, given in ascending order."""
     borders = docs.searchsorted([*(part.base for part in reader.parts), reader.size]).tolist()
     split = [
         (part, docs[start:stop] - part.base if part.base else docs[start:stop])
@@ -175,7 +175,7 @@ def count_facets(reader: Reader, states: States, docs: Ints, wanted: Sequence[Wa
 
 
 def count_all(reader: Reader, states: States, wanted: Sequence[Wanted]) -> dict[str, Facet]:
-    """Count the values of each facet among all live documents."""
+    """Count the values of each facet in all live documents."""
     return count_facets(reader, states, np.flatnonzero(reader.live), wanted)
 
 
@@ -200,7 +200,7 @@ def _facet(key: str, split: Sequence[tuple[Part, Ints]], states: States, docs: I
 
 
 def _named(names: Sequence[str], counts: Sequence[int] | Ints) -> dict[str, int]:
-    """Return numbers by name, without zeros; one name may stand for several numbers."""
+    """Return the counts by name, without zeros. A name may occur several times; its counts are added."""
     found: dict[str, int] = {}
     for name, count in zip(names, map(int, counts), strict=True):
         if count:
@@ -215,9 +215,9 @@ def _listed(counts: Mapping[str, int], most: int, missing: int = 0) -> Facet:
 
 
 def _by_entry(key: str, split: Sequence[tuple[Part, Ints]], most: int) -> Facet:
-    """Count by keyword entry; the same value in several segments is one.
+    """Count by keyword entry, adding up equal values of several segments.
 
-    The segment with the most values stays an array, to which the few values that others have are added.
+    The segment with the most values stays an array; the values found only in other segments are few and are added.
     """
     rows = []
     missing = 0
@@ -250,7 +250,7 @@ def _by_entry(key: str, split: Sequence[tuple[Part, Ints]], most: int) -> Facet:
 
 
 def _greatest(counts: Ints, most: int) -> Ints:
-    """Return the places of the greatest counts above 0; among equals the first."""
+    """Return the indices of the greatest counts above 0; of equal counts, the first."""
     if len(counts) <= most:
         return counts.nonzero()[0]
     least = max(int(np.partition(counts, -most)[-most]), 1)

@@ -1,4 +1,4 @@
-"""The catalogue of query fields: what each is, how its values compare, and what it weighs."""
+"""The catalogue of query fields: what each holds, how its values compare, and its weight."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rye.query import ast
 from rye.trust.model import Verdict
 
 K1 = 9.0
-"""Saturation of term frequency in BM25F: tf~ at which half of what a term query can contribute is reached.
+"""Saturation of term frequency in BM25F: the tf~ at which a term query contributes half of its maximum.
 
 Field weights multiply tf~, so k1 is of their order: a word once in the title has a tf~ of about 7.
 """
@@ -36,8 +36,8 @@ class TextField(NamedTuple):
         weight: Default weight w_field in knowledge.
         action_weight: Default weight in directives and tools.
         b: Length normalization b_field, 0 (none) to 1 (full).
-        level: 1 for what names an item, 2 for what it says.
-        about: What it holds, in words.
+        level: 1 for fields that name an item, 2 for its content.
+        about: A description of the field.
         aliases: Other names in queries.
     """
 
@@ -55,7 +55,7 @@ class TextField(NamedTuple):
 
 
 class KeywordField(NamedTuple):
-    """A field compared as a whole; ``kind`` is how ranges on it read: text, date or version."""
+    """A field compared as a whole; ``kind`` is how ranges compare its values: text, date or version."""
 
     name: str
     kind: str
@@ -103,10 +103,10 @@ KEYWORD_FIELDS: Mapping[str, KeywordField] = {
 }
 
 RELATION_FIELDS = ("references", "referenced-by")
-"""Keyword fields that are asked of the relations between items."""
+"""Keyword fields answered from the references between items."""
 
 UNORDERED = frozenset({"is", "signer", "installed-from", *RELATION_FIELDS})
-"""Keyword fields that are not compared as values: they know neither ranges nor typos."""
+"""Keyword fields without ranges and without typos."""
 
 STATES: Mapping[str, str] = {
     **{str(verdict): f"the verdict is {verdict}" for verdict in Verdict},
@@ -126,7 +126,7 @@ STATE_SYNONYMS: Mapping[str, str] = {
     **dict.fromkeys(("obsolete", "outdated"), "superseded"),
     **dict.fromkeys(("broken", "missing"), "dangling"),
 }
-"""Other words for states, each with the name that rye gives the state."""
+"""Other words for states, each with the state it means."""
 
 ALIASES: Mapping[str, str] = {
     alias: known.name for table in (TEXT_FIELDS, KEYWORD_FIELDS) for known in table.values() for alias in known.aliases
@@ -140,13 +140,13 @@ DATE_SUFFIXES = ("_at", "date", "created", "updated")
 
 
 def canonical(name: str) -> str:
-    """Return the name that a field of this or another name goes by, whatever its case."""
+    """Return the canonical name of a field, given its name or an alias in any case."""
     folded = name.casefold()
     return ALIASES.get(folded, folded)
 
 
 def looked_for(node: ast.Node) -> Iterator[ast.Node]:
-    """Yield the words, wildcards and phrases that a query wants, except on fields that are compared as a whole."""
+    """Yield the words, wildcards and phrases that a query asks for, except under NOT and on keyword fields."""
     if isinstance(node, (ast.Word, ast.Wildcard, ast.Fuzzy, ast.Phrase)):
         yield node
     elif isinstance(node, ast.Not):
@@ -157,7 +157,7 @@ def looked_for(node: ast.Node) -> Iterator[ast.Node]:
 
 
 def kind_of(key: str) -> str:
-    """Return how values of a keyword field compare: ``version``, ``date`` or ``text`` (numbers where both are)."""
+    """Return how values of a keyword field compare: as ``version``, ``date`` or ``text`` (numbers if both are)."""
     if key in KEYWORD_FIELDS:
         return KEYWORD_FIELDS[key].kind
     if key.endswith("version"):
@@ -166,7 +166,7 @@ def kind_of(key: str) -> str:
 
 
 def nearest(name: str, valid: Iterable[str], cutoff: float = 0.6) -> list[str]:
-    """Return the three valid names most like ``name``, best first, of those at least as like as ``cutoff``."""
+    """Return up to three valid names similar to ``name``, best first; ``cutoff`` is the least similarity."""
     return difflib.get_close_matches(name, list(valid), cutoff=cutoff)
 
 
@@ -175,22 +175,21 @@ EXAMPLES = {
     "date": "2026, 2026-02, 2026-02-18 or 2026-02-18T12:00Z",
     "text": "5, -0.5 or 1e300",
 }
-"""Bounds, by what the field holds; where that is text, numbers are compared as numbers."""
+"""Examples of bounds, by kind of field. On text fields, numbers compare as numbers."""
 
 
 def readable(kind: str, bound: str) -> bool:
-    """Return whether a bound can be read as what the field holds."""
+    """Return whether a bound can be read as a value of this kind."""
     if kind == "version":
         return schema.version(fold_value(bound)) is not None
     return schema.period(bound) is not None if kind == "date" else not schema.overflows(bound)
 
 
 def between(kind: str, low: str | None, high: str | None, *, include: tuple[bool, bool]) -> Callable[[str], bool]:
-    """Return a test of one folded value against two bounds, each of them included or not, None where open.
+    """Return a test of one folded value against two bounds, each included or not; None leaves a bound open.
 
-    A value that cannot be read as the bounds are does not match. Where the field has no kind of its own, bounds
-    that are all numbers make it numbers, and any others make it text. A date as a bound is a whole period, and a value
-    stands for the start of its own.
+    A value that cannot be read like the bounds does not match. On a field of kind ``text``, bounds that are all numbers
+    compare as numbers, any others as text. A date as a bound is a whole period; a date as a value is its start.
     """
     texts = [bound for bound in (low, high) if bound is not None]
     if kind == "text" and texts and all(schema.number(text) is not None for text in texts):
@@ -225,7 +224,7 @@ _READ: Mapping[str, Callable[[str], tuple[Any, Any] | None]] = {
     "number": lambda text: _point(schema.number(text)),
     "text": _point,
 }
-"""Readers of folded values and bounds by kind, as first and last point; the two differ for dates alone."""
+"""Readers of folded values and bounds by kind, as first and last point, which differ only for dates."""
 
 
 Overrides = Mapping[str, Mapping[str, float]]
@@ -235,7 +234,7 @@ Overrides = Mapping[str, Mapping[str, float]]
 _W = np.asarray([[known.weight_in(kind) for known in TEXT_FIELDS.values()] for kind in TYPE_NAMES], np.float64)
 _B = np.asarray([known.b for known in TEXT_FIELDS.values()], np.float64)
 FIELD_MASK = (1 << FIELD_BITS) - 1
-"""The bits of a slot that are the field number."""
+"""The bits of a slot that hold the field number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,10 +242,10 @@ class Weights:
     """The weights of the fields.
 
     Attributes:
-        w: Shape ``(types, fields)``, or ``(roots · types, fields)`` where some root has weights of its own.
+        w: Shape ``(types, fields)``, or ``(roots · types, fields)`` if some root has its own weights.
         b: Shape ``(fields,)``: length normalization.
         average: Shape ``(fields,)``: mean lengths.
-        first_rows: By source, the first row of ``w`` for a root; of one that is not named, row 0.
+        first_rows: By source, the first row of ``w`` for a root; row 0 for a source not listed.
     """
 
     w: Floats
@@ -256,11 +255,11 @@ class Weights:
     _tables: WeakKeyDictionary[Segment, Floats] = field(default_factory=WeakKeyDictionary, init=False)
 
     def normalized(self, part: Part, slots: Numbers) -> Floats:
-        """Return ``w / (1 − b + b · length / average length)`` for some documents and fields of a segment.
+        """Return ``w / (1 − b + b · length / average length)`` for documents and fields of a segment.
 
         Args:
             part: The segment.
-            slots: As :func:`rye.index.postings.slot_keys` gives them.
+            slots: As returned by :func:`rye.index.postings.slot_keys`.
         """
         norms = part.segment.norms
         table = self._tables.get(part.segment)
@@ -272,12 +271,12 @@ class Weights:
 
 
 def plain_weights(average: Floats) -> Weights:
-    """Return the documented weights, given the mean lengths of the fields."""
+    """Return the default weights, given the mean lengths of the fields."""
     return Weights(_W, _B, average)
 
 
 def weight_row(chosen: Overrides, kind: str) -> list[float]:
-    """Return the weight of each field for items of a type, the documented one where none was chosen."""
+    """Return the weight of each field for items of a type: the chosen weight, else the default."""
     own = chosen.get(kind, {})
     return [own.get(name, known.weight_in(kind)) for name, known in TEXT_FIELDS.items()]
 
@@ -286,7 +285,7 @@ _plain: WeakKeyDictionary[Reader, Weights] = WeakKeyDictionary()
 
 
 def weights_for(reader: Reader, overrides: Sequence[Overrides] = ()) -> Weights:
-    """Return the documented weights, with what the roots override, in the order of ``reader.snapshots``."""
+    """Return the default weights with the overrides of each root, in the order of ``reader.snapshots``."""
     if not any(overrides):
         found = _plain.get(reader)
         if found is None:

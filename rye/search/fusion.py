@@ -5,13 +5,13 @@ do not change them. Weighted fusion is a weighted mean::
 
     total = (w_semantic · similarity + w_keyword · SPREAD · keyword) / (w_semantic + w_keyword · SPREAD)
 
-Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009) uses ranks alone; it is divided by the score of an item
-that is first in both lists, so that its maximum is 1 as well::
+Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009) uses ranks alone. It is divided by the score of an item
+that is first in both lists, so that its maximum is also 1::
 
     total = (1 / (k + rank_semantic) + 1 / (k + rank_keyword)) · (k + 1) / 2
 
-The invariant: what meaning and words contribute sums to the total, and an item that either knows nothing of gets 0 from
-it, in both methods; so an explanation can show the two parts.
+The invariant, in both methods: the contributions of similarity and words sum to the total, and a method that does not
+match an item contributes 0. So an explanation can show the two parts.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from rye.index.reader import Floats
 _NOISE = 1e-6
 
 SPREAD = 5.0
-"""Factor of keyword scores, which lie closer together than cosines do; see rye/semantic-and-hybrid."""
+"""Factor of keyword scores, which vary less than cosines do; see rye/semantic-and-hybrid."""
 
 
 class Fusion(NamedTuple):
-    """The settings by which two scores become one and items are left out. Scores are from 0 to 1."""
+    """The settings that combine two scores and exclude items. Scores are from 0 to 1."""
 
     fusion: str = "weighted"
     rrf_k: int = 60
@@ -45,20 +45,20 @@ class Fusion(NamedTuple):
 
     @property
     def narrows(self) -> bool:
-        """Whether items may be left out."""
+        """Whether the settings may exclude items."""
         least = max(self.min_semantic_score, self.min_keyword_score, self.min_combined_score)
         return least > 0 or self.require_keyword_match or self.require_semantic_match
 
     @property
     def shares(self) -> tuple[float, float]:
-        """What a similarity and a keyword score count for in a weighted mean."""
+        """The weights of similarity and keyword score in a weighted mean; they sum to 1."""
         of_words = self.keyword_weight * SPREAD
         both = self.semantic_weight + of_words  # above 0, as the request was checked
         return self.semantic_weight / both, of_words / both
 
 
 class Condition(NamedTuple):
-    """One condition for a hit: the option that sets it, the least score, the scores, and which items meet it."""
+    """One condition for a hit: its option, the least score, the scores, and which items meet it."""
 
     option: str
     least: float
@@ -66,20 +66,20 @@ class Condition(NamedTuple):
     met: Bools
 
     def __str__(self) -> str:
-        """Return the option, with the least score where it sets one."""
+        """Return the option, with the least score if it has one."""
         return f"{self.option} {self.least:g}" if self.option.startswith("min_") else self.option
 
 
 class FusedScores(NamedTuple):
-    """The scores of some items, item by item.
+    """The scores of items, item by item.
 
     Attributes:
-        similarity: Cosines; minus infinity where an item has no vector.
-        keyword: Keyword scores; 0 where no word matches.
-        by_meaning, by_words: The part of the total that comes from each.
-        total: The sum of both, to order by.
-        conditions: What a hit has to meet.
-        matched: Whether the item is a hit, which is whether it meets all conditions.
+        similarity: Cosines; minus infinity if an item has no vector.
+        keyword: Keyword scores; 0 if no word matches.
+        by_meaning, by_words: The parts of the total that come from similarity and from words.
+        total: The sum of both, to sort by.
+        conditions: The conditions for a hit.
+        matched: Whether the item meets all conditions and so is a hit.
     """
 
     similarity: Floats
@@ -91,7 +91,7 @@ class FusedScores(NamedTuple):
     matched: Bools
 
     def why_none_matched(self, unit: str = "item") -> str:
-        """Return which options leave no item, though some are near or have a word; else nothing."""
+        """Return which options exclude every item, if some would match without them; else an empty string."""
         first, *others = self.conditions
         if self.matched.any() or not first.met.any():
             return ""
@@ -109,7 +109,7 @@ def keyword_score(score: Floats, coverage: Floats) -> Floats:
 
 
 def by_similarity(similarity: Floats, boosts: Floats, threshold: float) -> FusedScores:
-    """Score by similarity alone, times the boost of each item's source; the threshold is for the raw similarity."""
+    """Score by similarity times the boost of each item's source. The threshold applies to the unboosted similarity."""
     none = np.zeros(len(similarity))
     raised = np.maximum(similarity, 0.0) * boosts
     near = Condition("threshold", threshold, similarity, reaches(similarity, threshold))
@@ -117,7 +117,7 @@ def by_similarity(similarity: Floats, boosts: Floats, threshold: float) -> Fused
 
 
 def reaches(similarity: Floats, threshold: float) -> Bools:
-    """Return which similarities are shown as the threshold or more."""
+    """Return which similarities are displayed as the threshold or more."""
     found: Bools = similarity >= shown_as(threshold)
     return found
 
@@ -132,16 +132,16 @@ def fuse(
 ) -> FusedScores:
     """Fuse similarities and keyword scores; a hit has a word of the query or reaches the threshold.
 
-    ``groups`` are the places where groups of rows begin, each of which takes one rank, that of its best row.
+    ``groups`` holds the start of each group of rows. A group takes one rank, that of its best row.
     """
-    near = np.maximum(similarity, 0.0)  # so that an item without a vector, at minus infinity, gets nothing
+    near = np.maximum(similarity, 0.0)  # an item without a vector has minus infinity and must get 0
     if fusion.fusion == "rrf":
         by_meaning, by_words = _reciprocal(near, fusion.rrf_k, groups), _reciprocal(keyword, fusion.rrf_k, groups)
     else:
         of_meaning, of_words = fusion.shares
         by_meaning, by_words = near * of_meaning, keyword * of_words
     total = by_meaning + by_words
-    # A score that is shown as a limit reaches it, however it was rounded: users copy limits from what they see.
+    # Users copy limits from displayed scores, so a score displayed as the limit meets it.
     worded, meant = keyword > 0, reaches(similarity, threshold)
     conditions = [Condition("threshold", threshold, similarity, worded | meant)]
     for option, least, scores in (
@@ -160,25 +160,25 @@ def fuse(
 
 
 def _reciprocal(values: Floats, k: int, groups: Ints | None) -> Floats:
-    """Return ``(k + 1) / 2 / (k + rank)``, 0 for what has no score; equals share the better rank."""
+    """Return ``(k + 1) / 2 / (k + rank)``, 0 for values without a score. Equal values share the better rank."""
     ascending = np.sort(values if groups is None else np.maximum.reduceat(values, groups))
-    # As many as are greater stand before it: all of the sorted values behind the last that equals it.
+    # The rank of a value is one more than the number of greater values.
     ranks = 1 + len(ascending) - np.searchsorted(ascending, values, side="right")
     found: Floats = np.where(values > 0, (k + 1) / 2 / (k + ranks), 0.0)
     return found
 
 
 def lowest(least: float) -> float:
-    """Return the lowest score that meets a least score, which users may copy from a score or from its percent."""
+    """Return the lowest score that meets a limit, which users may copy from a displayed score or percentage."""
     as_percent = (math.ceil(least * 1e3 - _NOISE) - 0.5) / 1e3  # scores are also shown as percent, one decimal
     return min(shown_as(least), shown_as(as_percent))
 
 
 def shown_as(least: float) -> float:
-    """Return the lowest score that is shown, with four decimals, as ``least``: a shown score is enough for itself."""
+    """Return the lowest score displayed, with four decimals, as ``least``, so that a displayed score meets itself."""
     return (math.ceil(least * 1e4 - _NOISE) - 0.5) / 1e4
 
 
 def percent(value: float) -> float:
-    """Return a score as percent with one decimal."""
+    """Return a score as a percentage with one decimal."""
     return round(value * 1000) / 10

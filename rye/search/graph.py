@@ -1,14 +1,14 @@
-"""Relations between the items of all spaces: every reference, resolved to the items that it names.
+"""Relations between the items of all spaces: every reference, resolved to the items it names.
 
-The idea: a reference is stored as a few lookups, each a 64-bit key: a hash of an id or of a name, with the item type in
-its lowest bits (:mod:`rye.index.references`). The items of all spaces are sorted by the key of their id, and once more
-by the key of their name; an item has a *place* in each order. What a lookup names is then a run of places, found by
-binary search; a lookup of any type is the run from the least to the greatest key with the same hash. A reference names
-the run of its first lookup that finds anything. All references are resolved by one such join when any space has
-changed, and the result stands beside the index, mapped into memory by the next process.
+The idea: a reference is stored as a few lookups. Each is a 64-bit key: a hash of an id or of a name, with the item type
+in its lowest bits (:mod:`rye.index.references`). The items of all spaces are sorted by the key of their id, and once
+more by the key of their name; an item has a *place* in each order. So a lookup matches a run of places, found by binary
+search; a lookup of any type is the run from the least to the greatest key with the same hash. A reference names the run
+of its first lookup with a match. One such join resolves all references when any space has changed; its result is saved
+beside the index, and the next process maps it into memory.
 
-The invariant: whatever a reference names is one run of places. So no list of candidates is stored, however many items
-share a name.
+The invariant: every reference names one run of places. So no list of candidates is stored, however many items share a
+name.
 
 The source: a join of sorted, hashed keys (Graefe, Query Evaluation Techniques for Large Databases, 1993), by bisection.
 """
@@ -48,21 +48,21 @@ from rye.search.docset import mask
 from rye.spaces.bundles import is_own
 
 MAX_CANDIDATES = 10
-"""Items that are listed of one ambiguous reference; it refers to the rest of the same name as well."""
+"""Items listed for one ambiguous reference; it refers to all other items of that name as well."""
 
 MAX_DEPTH = 32
-"""Steps from the item asked about."""
+"""Most steps from the starting item."""
 
 MASKS: Final = ("orphan", "dangling", "referring", "referred")
 
 _NAME: Final = 12
 _KEPT: Final = ".{}.relations.ryx"
 _RULES: Final = 4
-"""Raised with every change of what a reference names: what was resolved by other rules is made anew."""
+"""Version of the rules that resolve references. Raise it with every change, so that saved results are made anew."""
 
 _ANY_TYPE: Final = np.uint64((1 << TYPE_BITS) - 1)
 _MENTIONS: Final = KIND_NUMBER["mentions"]
-"""The number of mentions; that of imports is greater, and those of what metadata and steps state are less."""
+"""The number of mentions. Imports have a greater number, references in metadata and steps a smaller one."""
 
 _ARRAYS: Final = (
     *("item", "wins", "place.doc", "edge.doc", "edge.kind", "edge.line", "edge.target", "edge.low", "edge.high"),
@@ -80,17 +80,17 @@ def graph_of(everywhere: Reader) -> Graph:
 
 
 class Edges(NamedTuple):
-    """Some references.
+    """A selection of references.
 
     Attributes:
-        numbers: Shape ``(r,)``: of each among the references of all spaces, ascending.
-        docs: Shape ``(r,)``: who refers.
+        numbers: Shape ``(r,)``: their numbers among the references of all spaces, ascending.
+        docs: Shape ``(r,)``: the documents that refer.
         kinds: Shape ``(r,)``: numbers of :data:`rye.index.relations.KINDS`.
         lines: Shape ``(r,)``: lines in the file.
-        targets: Shape ``(r,)``: numbers of what is written, among all spaces.
+        targets: Shape ``(r,)``: numbers of the written texts, among all spaces.
         counts: Shape ``(r,)``: how many items each may name.
         starts: Shape ``(r + 1,)``: the first items that reference r names are ``named[starts[r]:starts[r + 1]]``: none
-            where it dangles, several where it is ambiguous, :data:`MAX_CANDIDATES` at most.
+            if it dangles, several if it is ambiguous, :data:`MAX_CANDIDATES` at most.
         named: Documents of items.
     """
 
@@ -105,13 +105,14 @@ class Edges(NamedTuple):
 
 
 class Graph:
-    """The relations of all spaces of a registry; the reader has all of them, highest priority first.
+    """The relations of all spaces of a registry. The reader has all of them, highest priority first.
 
-    An item is meant by its document of highest priority; a document wins if no space of higher priority has its item.
+    An item is represented by its document of highest priority. A document wins if no space of higher priority has its
+    item.
     """
 
     def __init__(self, reader: Reader) -> None:
-        # not the reader itself, which is the key that this is kept under
+        # not the reader itself: it is the weak key of this graph in _GRAPHS
         self._parts = reader.parts
         self._live = reader.live
         self._listings = [(root.source, snapshot.file_list.listing) for root, snapshot in reader.snapshots]
@@ -123,7 +124,7 @@ class Graph:
             return resolve(self._parts, self._live)
         of = hashlib.sha256(repr((_RULES, self._listings)).encode("utf-8", "backslashreplace")).hexdigest()
         names = hashlib.sha256(repr([source for source, _ in self._listings]).encode()).hexdigest()[:_NAME]
-        path = self._parts[0].file(_KEPT.format(names))  # a file for each set of sources, or two would take turns
+        path = self._parts[0].file(_KEPT.format(names))  # one file per set of sources
         return cached_arrays(path, _ARRAYS, of=of, make=lambda: resolve(self._parts, self._live))
 
     @property
@@ -133,7 +134,7 @@ class Graph:
 
     @property
     def unknown(self) -> str:
-        """A sentence on the references that were not kept; empty if all were."""
+        """A sentence about the references that were not indexed; empty if all were."""
         left_out = ((part.live, *part.segment.edges.left_out) for part in self._parts)
         count = sum(int(counts[live[docs]].sum()) for live, docs, counts in left_out)
         return f"{count:,} references are left out: there are too many in one space" if count else ""
@@ -141,16 +142,16 @@ class Graph:
     def mask(self, name: str) -> Bools:
         """Return a mask of documents, shape ``(docs,)``, by one of the names in :data:`MASKS`.
 
-        ``orphan``: no other item refers to a document, by whichever of its duplicates. ``dangling``: it refers to
-        something that is not there. ``referring``: it refers to anything. ``referred``: it is the winning one of the
-        duplicates of an item that another refers to.
+        ``orphan``: no other item refers to the item of the document. ``dangling``: it refers to something that does not
+        exist. ``referring``: it refers to anything. ``referred``: it is the winning document of an item that another
+        refers to.
         """
         return np.unpackbits(self._arrays[name], count=len(self._live)).view(bool)
 
     # items and their documents
 
     def items_of(self, docs: Ints) -> Ints:
-        """Return for each of some live documents the item that it is a duplicate of."""
+        """Map live documents to the items they are duplicates of."""
         items: Ints = self._arrays["item"][docs].astype(np.int64)
         return items
 
@@ -159,12 +160,12 @@ class Graph:
         return int(self._arrays["item"][doc])
 
     def winning(self, items: Ints) -> Ints:
-        """Return the winning documents, ascending, of some items."""
+        """Return the winning documents of the items, ascending."""
         wins = np.flatnonzero(self._arrays["wins"])
         return wins[mask(items, len(self._live))[self.items_of(wins)]]
 
     def _like(self, pattern: str) -> Ints:
-        """Return the items whose id, or ``type:id``, matches a folded glob; a plain word also by the name."""
+        """Return the items whose id, or ``type:id``, matches a folded glob. If no id does, match the name."""
         kind, colon, rest = pattern.partition(":")
         typed = bool(colon) and kind in TYPE_NUMBER
         glob = rest if typed else pattern
@@ -189,7 +190,7 @@ class Graph:
     # references
 
     def referring_to(self, pattern: str) -> Bools:
-        """Return which documents refer to an item that a folded glob means, or to nothing with such words."""
+        """Return a mask of the documents that refer to an item matching a folded glob, be it there or missing."""
         arrays = self._arrays
         words = Strings(arrays["gone.offsets"], arrays["gone.buffer"].data).matching(pattern)
         gone = arrays["gone.edge"][ranges(arrays["gone.starts"][words], arrays["gone.starts"][words + 1])]
@@ -197,20 +198,20 @@ class Graph:
         return mask(arrays["edge.doc"][rows], len(self._live))
 
     def referred_to_by(self, pattern: str) -> Bools:
-        """Return which winning documents those refer to that win of the items that a folded glob means."""
+        """Return a mask of the winning documents that the items matching a folded glob refer to."""
         rows = self._stated(self.winning(self._like(pattern)))
         low, high = self._arrays["edge.low"][rows], self._arrays["edge.high"][rows]
-        # a run adds one at its first place and takes it away behind its last: the running sum counts the runs
+        # add one at the start of each run and subtract it after its end: the running sum counts the runs
         size = len(self._arrays["place.doc"]) + 1
         counts = np.cumsum(np.bincount(low, minlength=size) - np.bincount(high, minlength=size))[:-1]
         return mask(self.winning(self._arrays["place.doc"][counts > 0]), len(self._live))
 
     def stated_by(self, docs: Ints) -> Edges:
-        """Return the references of some documents, ascending."""
+        """Return the references in the documents, which ascend."""
         return self.at(self._stated(docs))
 
     def naming(self, items: Ints) -> Edges:
-        """Return the references of winning documents to some items."""
+        """Return the references of winning documents to the items."""
         rows = self._into(items)
         return self.at(rows[self._arrays["wins"][self._arrays["edge.doc"][rows]]])
 
@@ -226,13 +227,13 @@ class Graph:
         return Edges(numbers, docs, kinds, lines, targets, high - low, ends_of(shown - low), named)
 
     def _stated(self, docs: Ints) -> Ints:
-        """Return the numbers of the references of some documents, ascending."""
+        """Return the numbers of the references in the documents, ascending."""
         owners = self._arrays["edge.doc"]
         first, last = (owners.searchsorted(each.astype(owners.dtype)) for each in (docs, docs + 1))
         return ranges(first, last)
 
     def _into(self, items: Ints) -> Ints:
-        """Return the numbers of the references that may name any of some items, ascending."""
+        """Return the numbers of the references that may name any of the items, ascending."""
         arrays, docs = self._arrays, self._arrays["place.doc"]
         wanted = mask(items, len(self._live))[docs]  # per place
         places, wide = np.flatnonzero(wanted), arrays["wide.edge"]
@@ -244,13 +245,13 @@ class Graph:
         )
 
     def written(self, targets: Ints) -> list[str]:
-        """Return the texts of some targets, by their numbers."""
+        """Return the texts of targets, by their numbers."""
         parts = np.searchsorted(self._targets, targets, side="right") - 1
         rows = zip(parts.tolist(), (targets - self._targets[parts]).tolist(), strict=True)
         return [self._parts[part].segment.edges.texts[at] for part, at in rows]
 
     def written_in(self, doc: int) -> list[str]:
-        """Return the references of a document as written, each once, in the order of the file."""
+        """Return the references of a document as written, without repeats, in the order of the file."""
         return list(dict.fromkeys(self.written(self.stated_by(np.asarray([doc])).targets)))
 
 
@@ -258,12 +259,11 @@ _GRAPHS: WeakKeyDictionary[Reader, Graph] = WeakKeyDictionary()
 
 
 def _joined(columns: Sequence[Any], kind: Any = np.int64) -> Any:
-    """Return the columns of all segments as one."""
     return columns[0] if len(columns) == 1 else np.concatenate([np.empty(0, kind), *columns])
 
 
 class _Table(NamedTuple):
-    """Shape ``(items,)`` each: keys, ascending, and the items that have them."""
+    """Shape ``(items,)`` each: keys, ascending, and their items."""
 
     keys: Keys
     docs: Ints
@@ -278,11 +278,11 @@ def resolve(parts: Sequence[Part], live: Bools) -> Arrays:
 
     Returns:
         ``item``, ``wins``: By document, its item, and whether it wins. ``place.doc``: the items by id, then the items
-        by name. ``edge.*``: by reference, in the order of documents, who refers, how, where, the text that is written,
-        and the run of places that it names. ``into.*``: by place, the references that name it alone, as compressed rows
-        (CSR). ``wide.edge``: the references that name several places. ``gone.*``: the folded texts of references that
-        name nothing, with and without their type, in byte order, and the references of each (CSR). :data:`MASKS`:
-        packed bits.
+        by name. ``edge.*``: by reference, in the order of documents: the referring document, the kind, the line, the
+        written text, and the run of places it names. ``into.*``: by place, the references that name it alone, as
+        compressed rows (CSR). ``wide.edge``: the references that name several places. ``gone.*``: the folded texts of
+        references that name nothing, with and without their type, in byte order, and the references of each (CSR).
+        :data:`MASKS`: packed bits.
     """
     id_keys = _joined([part.segment.edges.id_keys for part in parts], np.uint64)
     name_keys = _joined([part.segment.edges.name_keys for part in parts], np.uint64)
@@ -320,9 +320,10 @@ def resolve(parts: Sequence[Part], live: Bools) -> Arrays:
 def _edges(parts: Sequence[Part], live: Bools, own: Ints, tables: tuple[_Table, _Table], *, manual: Bools) -> Arrays:
     """Return the columns of all references.
 
-    Those of deleted documents are left out, and mentions and imports of nothing, of several items by their name, or of
-    the item that they stand in, whose places are ``own``: by id and by name, shape ``(2, docs)``. So are those by which
-    rye's manual, in an example, names an item that it does not have; ``manual`` says which places are the manual's.
+    Leaves out the references of deleted documents, and these mentions and imports: of nothing, of several items by
+    name, or of the item that contains them, whose places are ``own`` (by id and by name, shape ``(2, docs)``). Also
+    leaves out references in rye's manual to items outside it, which are examples; ``manual`` marks the places of the
+    manual.
     """
     by_id, by_name = tables
     columns = []
@@ -348,8 +349,8 @@ def _edges(parts: Sequence[Part], live: Bools, own: Ints, tables: tuple[_Table, 
 
 
 def _runs(edges: EdgeColumns, by_id: _Table, by_name: _Table) -> tuple[Ints, Ints, Bools]:
-    """Return for each target of a segment the run of places that it names, empty if none, and whether it is by name."""
-    count, order = len(edges.ends) - 1, np.argsort(edges.keys)  # looked up in order, many take a sixth of the time
+    """Return for each target of a segment its run of places, empty if none, and whether it was found by name."""
+    count, order = len(edges.ends) - 1, np.argsort(edges.keys)  # sorted lookups take a sixth of the time
     owners = np.repeat(np.arange(count), np.diff(edges.ends))  # per lookup: its target
     last, named = np.where(edges.hows & TYPED, edges.keys, edges.keys | _ANY_TYPE), (edges.hows & BY_NAME) > 0
     low, high = np.zeros((2, len(owners)), np.int64)
@@ -358,7 +359,7 @@ def _runs(edges: EdgeColumns, by_id: _Table, by_name: _Table) -> tuple[Ints, Int
         low[at] = table.keys.searchsorted(edges.keys[at]) + base
         high[at] = table.keys.searchsorted(last[at], side="right") + base
     hit = np.flatnonzero(high > low)
-    hit = hit[fresh(owners[hit])]  # of each target the first lookup that finds anything
+    hit = hit[fresh(owners[hit])]  # the first lookup of each target with a match
     runs, is_name = np.zeros((2, count), np.int64), np.zeros(count, bool)
     runs[:, owners[hit]], is_name[owners[hit]] = (low[hit], high[hit]), named[hit]
     return runs[0], runs[1], is_name
@@ -389,7 +390,7 @@ def _masks(arrays: Arrays, live: Bools, own: Ints) -> Arrays:
     size, docs, low, high = len(live), arrays["edge.doc"], arrays["edge.low"], arrays["edge.high"]
     places, item, wins = arrays["place.doc"], arrays["item"], arrays["wins"]
     dangling = mask(docs[low == high], size)
-    # How often others refer to each place: all references of winning documents, less those to the item they stand in.
+    # Count the references of winning documents to each place, without references of an item to itself.
     rows = np.flatnonzero(wins[docs])
     counts = np.bincount(low[rows], minlength=len(places) + 1) - np.bincount(high[rows], minlength=len(places) + 1)
     counts = np.cumsum(counts)[:-1]
@@ -403,7 +404,7 @@ def _masks(arrays: Arrays, live: Bools, own: Ints) -> Arrays:
 
 
 class Direction(StrEnum):
-    """Along which relations to go: to what the item refers to, to what refers to it, or both."""
+    """Which references to follow: from the item, to the item, or both."""
 
     IN = "in"
     OUT = "out"
@@ -414,9 +415,9 @@ class Walk(NamedTuple):
     """The items and references that a walk reaches.
 
     Attributes:
-        edges: Numbers of references (:attr:`rye.search.graph.Edges.numbers`), nearest first, then as items stand.
-        distances: Steps from the item to the farther end of each, from 1.
-        items: Steps to each item that is reached.
+        edges: Numbers of references (:attr:`rye.search.graph.Edges.numbers`), nearest first, then ascending.
+        distances: Steps from the item to the farther end of each reference, from 1.
+        items: Steps to each item reached.
     """
 
     edges: Ints
@@ -425,7 +426,7 @@ class Walk(NamedTuple):
 
 
 def walk(graph: Graph, item: int, direction: Direction, depth: int) -> Walk:
-    """Go from an item along the references of winning documents, each item and reference once, so cycles end."""
+    """Follow the references of winning documents from an item. Visit each item and reference once, so cycles end."""
     frontier = np.asarray([item], np.int64)
     edges, items = [_NOTHING], [frontier]
     reached, met = (np.zeros(size, bool) for size in graph.size)
@@ -444,7 +445,7 @@ def walk(graph: Graph, item: int, direction: Direction, depth: int) -> Walk:
 
 
 def _new(numbers: Ints, known: Bools) -> Ints:
-    """Return those of some numbers that are not known, ascending, each once; they are known from then on."""
+    """Return the numbers not known yet, ascending, without repeats, and mark them as known."""
     found: Ints = unique(numbers[~known[numbers]])
     known[found] = True
     return found

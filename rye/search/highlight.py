@@ -1,4 +1,4 @@
-"""Highlighting: which parts of an item matched, and which of their characters."""
+"""Highlighting: which fields of an item matched, and which of their characters."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Matched(NamedTuple):
         fields: Names of the fields, in field order.
         highlights: Field → ``[start, end)`` ranges in the field's text; ``preview`` for the preview.
         preview: The passage.
-        symbols: Those whose names matched, the best first.
-        line: 1-based line of the file: of the first of them, else where the passage first matches, else 1.
+        symbols: Symbols whose names matched, the best first.
+        line: 1-based line in the file of the first symbol, else of the first match in the passage, else 1.
     """
 
     fields: tuple[str, ...]
@@ -49,7 +49,7 @@ class Matches:
     """The matches of the positive term queries of a query in the documents of a page."""
 
     def __init__(self, terms: Sequence[Term], docs: Iterable[int]) -> None:
-        self._terms = list(dict.fromkeys(terms))  # equal ones are evaluated once
+        self._terms = list(dict.fromkeys(terms))  # evaluate equal terms once
         patterns = [term.query.pattern for term in self._terms]
         self._placed = {at for at, one in enumerate(patterns) if not (isinstance(one, Phrase) and one.single)}
         self._docs = np.asarray(sorted(docs), np.int64)
@@ -62,7 +62,7 @@ class Matches:
                 fields[field] = (*fields.get(field, ()), number)
 
     def wanted(self, doc: int, *, positions_hold: bool) -> dict[int, Sought]:
-        """Return per field number, ascending, what was matched there in one of the documents."""
+        """Return per field number, ascending, what was matched in this field of a document."""
         fields = self._fields[doc]
         wanted = {field: self._sought(fields[field]) for field in sorted(fields)}
         placed = self._placed.intersection(chain(*fields.values())) if positions_hold and self._placed else ()
@@ -76,7 +76,7 @@ class Matches:
         return wanted
 
     def _sought(self, numbers: tuple[int, ...]) -> Sought:
-        """Return the terms of those of some term queries that are plain words; one object for the same queries."""
+        """Return the terms of those term queries that are plain words. Cached per combination of queries."""
         if numbers not in self._words:
             terms = (self._terms[number].words for number in numbers if number not in self._placed)
             self._words[numbers] = Sought(frozenset().union(*terms))
@@ -89,8 +89,8 @@ class Shown(NamedTuple):
     Attributes:
         item: The item as it is on disk now.
         doc: Its number in the index.
-        same_bytes: Whether the index was made from these bytes, so that its positions hold.
-        section: Ordinal of the section that the preview is to show; None or none of the item's: the best passage.
+        same_bytes: Whether the index was made from these bytes, so that its positions are valid.
+        section: Ordinal of the section to preview; None, or a number the item does not have, for the best passage.
     """
 
     item: Item
@@ -100,7 +100,7 @@ class Shown(NamedTuple):
 
 
 def matched(several: Sequence[Shown], matches: Matches) -> Iterator[Matched]:
-    """Yield the parts of each of some items that a query matched; they are documents of the matches."""
+    """Yield for each item the parts that a query matched. The items must be documents of ``matches``."""
     texts, rows = list[tuple[str, Sought]](), []
     for one in several:
         wanted = matches.wanted(one.doc, positions_hold=one.same_bytes)
@@ -112,7 +112,7 @@ def matched(several: Sequence[Shown], matches: Matches) -> Iterator[Matched]:
                 names = "\n".join([symbol.name.replace("\n", " ") for symbol in one.item.symbols])
                 texts.append((names, Sought(what.terms)))
             elif number == BODY:
-                # Words are looked for only where the passage will be; positions are counted from the beginning.
+                # Search words only in the section to preview; positions need the text from its beginning.
                 cut = slice(*within) if within and not len(what.positions) else slice(None)
                 texts.append((one.item.body[cut], what))
         rows.append((one.item, wanted, within))
@@ -122,7 +122,7 @@ def matched(several: Sequence[Shown], matches: Matches) -> Iterator[Matched]:
 
 
 def _matched(item: Item, wanted: Mapping[int, Sought], found: Mapping[int, Ranges], within: Range | None) -> Matched:
-    """Return the parts of one item that matched, given the places to mark per field."""
+    """Return the parts of one item that matched, given the ranges to mark per field."""
     marks = {TEXT_FIELDS[number]: ranges for number, ranges in found.items() if ranges and number in _SINGLE}
     places = found.get(BODY, ())
     if within and BODY in wanted and not len(wanted[BODY].positions):
@@ -136,14 +136,14 @@ def _matched(item: Item, wanted: Mapping[int, Sought], found: Mapping[int, Range
 
 
 def _matched_symbols(item: Item, what: Sought, places: Ranges) -> list[Symbol]:
-    """Return the symbols in whose names something matched, those with most matches first."""
+    """Return the symbols whose names matched, most matches first."""
     ends, base = [*accumulate([len(symbol.name) + 1 for symbol in item.symbols])], 0
     counts = [0] * len(ends)
     for start, _ in places:
         counts[bisect_right(ends, start)] += 1
     firsts = np.sort(what.positions[:, 0]).tolist()
     for number, symbol in enumerate(item.symbols if firsts else ()):
-        after = base + len(analysis.parts(symbol.name))  # positions count on over all names, with a gap behind each
+        after = base + len(analysis.parts(symbol.name))  # positions continue over all names, with a gap after each
         counts[number] += bisect_left(firsts, after) - bisect_left(firsts, base)
         base = after + analysis.VALUE_GAP
     having = [number for number, count in enumerate(counts) if count]

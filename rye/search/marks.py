@@ -1,8 +1,8 @@
-"""Where words stand in texts: the character ranges to mark.
+"""Find the character ranges of words to highlight in texts.
 
-The idea: all texts of a page are one text. Few terms are searched for literally in its ASCII words; for many terms each
-distinct word is read once. What stands around a letter or mark that is not ASCII is read by :mod:`rye.index.analysis`,
-and so is a chunk that is too long for a term.
+The idea: all texts of a page are joined into one. If there are few terms, each is searched for literally in the ASCII
+words; for many terms, each distinct word is read once. Chunks around a non-ASCII letter or mark, and chunks that are
+too long for a term, are read by :mod:`rye.index.analysis`.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ Range = tuple[int, int]
 Ranges = tuple[Range, ...]
 
 MOST = 10_000
-"""Words that are marked in one text, the first ones."""
+"""Most ranges marked in one text; the first ones are kept."""
 
 _MANY = 64
-"""Terms from which on each distinct word is read once, rather than each term searched for."""
+"""From this many terms on, read each distinct word once instead of searching for each term."""
 
 _LOWERED = str.maketrans(ascii_uppercase, ascii_lowercase)
 _JOINERS = analysis.JOINERS.encode()
@@ -38,18 +38,18 @@ _WORDS = bytes(code if code in _IN_CHUNK else ord(" ") for code in range(256))
 _SHAPES = bytes(ord("a") if code in _IN_CHUNK else ord(" ") for code in range(256))
 _KEPT = bytes(code not in _JOINERS for code in range(256))
 _LONG = b"a" * (analysis.MAX_TERM + 1)
-"""The beginning of a chunk that is too long for a term, in the shape of a text."""
+"""The beginning of a chunk that is too long for a term, in the form of ``_SHAPES``."""
 
 Hit: TypeAlias = tuple[int, int, str]
-"""Start and end, and the term, or nothing for a position."""
+"""Start, end and term; the term is empty for a position."""
 
 
 class Sought(NamedTuple):
-    """The words to mark in a text: terms wherever they stand, and positions.
+    """The words to mark in a text: terms at any place, and positions.
 
     Attributes:
         terms: The terms.
-        positions: Shape ``(n, 2)``: first and last position of each place.
+        positions: Shape ``(n, 2)``: first and last position of each match.
     """
 
     terms: frozenset[str]
@@ -62,7 +62,7 @@ def mark(text: str, sought: Sought) -> Ranges:
 
 
 def mark_all(texts: Sequence[tuple[str, Sought]]) -> list[Ranges]:
-    """Return the character ranges to mark in each of some texts, in order; no two overlap or touch."""
+    """Return the character ranges to mark in each text, in order; no two overlap or touch."""
     bases = [0, *accumulate([len(text) + 1 for text, _ in texts])]
     whole = _Whole("\n".join([text for text, _ in texts]))
     found = whole.of_terms(frozenset[str]().union(*[sought.terms for _, sought in texts]))
@@ -87,12 +87,13 @@ def mark_all(texts: Sequence[tuple[str, Sought]]) -> list[Ranges]:
 
 
 class _Whole:
-    """All texts of a page as one, in which what is read elsewhere is blank.
+    """All texts of a page as one. Chunks that :mod:`rye.index.analysis` reads are blanked out.
 
     Attributes:
-        raw: One ASCII character for each of the text, and a sign at the end.
-        tokens: Every token of the chunks that are read elsewhere.
-        located: ``(chunk, start, end)`` of every part of these, and where its chunk begins; empty without a place.
+        raw: One ASCII character for each character of the text, and a newline at the end.
+        tokens: Every token of the blanked chunks.
+        located: ``(chunk, start, end)`` of every part of these chunks, where ``chunk`` is the start of the chunk.
+            Start and end are equal for a part without a place.
     """
 
     def __init__(self, text: str) -> None:
@@ -111,14 +112,14 @@ class _Whole:
         self.raw = self._bytes.decode()
 
     def _read_around(self, places: Sequence[int]) -> None:
-        """Read the chunks at some places, ascending, one by one, and blank them."""
+        """Analyze the chunks at the given places, ascending, one by one, and blank them."""
         read, end = self._bytes, 0
         for place in places:
-            read[place] = ord("a")  # no sign, as a question mark is
+            read[place] = ord("a")  # a letter, because "?" would end the chunk
         for place in places:
             if place < end:
                 continue
-            # from the sign before, which a mark may compose with, to the one behind
+            # include the sign before, which a combining mark may compose with
             start = end = place
             while start and read[start] in _IN_CHUNK:
                 start -= 1
@@ -131,7 +132,7 @@ class _Whole:
             read[start:end] = b" " * (end - start)
 
     def of_terms(self, terms: frozenset[str]) -> list[Hit]:
-        """Return where terms stand."""
+        """Return the places of terms."""
         plain = [term for term in terms if term.isascii() and term.isalnum()]
         signs = [term for term in terms if analysis.is_lone(term) or (term.isascii() and not term.isalnum())]
         return [
@@ -141,12 +142,12 @@ class _Whole:
         ]
 
     def _with_signs(self, terms: Sequence[str]) -> list[Hit]:
-        """Return where terms with signs stand, such as ``c++``: these are few."""
+        """Return the places of terms with signs, such as ``c++``. There are few of these."""
         if not terms:
             return []
         pattern = re.compile("|".join(map(re.escape, sorted(terms, key=len, reverse=True))))
         hits: list[Hit] = []
-        for match in pattern.finditer(self._text.translate(_LOWERED)):  # which keeps every character in its place
+        for match in pattern.finditer(self._text.translate(_LOWERED)):  # translation keeps all offsets
             term, (start, end) = match[0], match.span()
             around = self._text[max(0, start - 1) : start] * term[0].isalnum() + self._text[end : end + 1]
             if analysis.is_lone(term) or not any(map(str.isalnum, around)):
@@ -160,22 +161,22 @@ class _Whole:
         return self._bytes.translate(_WORDS).decode().split(), np.flatnonzero(np.diff(inside, prepend=False) & inside)
 
     def _among_words(self, terms: frozenset[str]) -> list[Hit]:
-        """Return where terms stand in runs of letters, digits and joiners, of which each distinct one is read once."""
+        """Return the places of terms in runs of letters, digits and joiners, reading each distinct run once."""
         words, starts = self._words
         held = {word: hits for word in set(words) if (hits := _hits_in(word, terms))}
         several = zip(words, starts.tolist(), strict=True)
         return [(at + a, at + b, term) for word, at in several if word in held for a, b, term in held[word]]
 
     def _literally(self, plain: Sequence[str], terms: frozenset[str]) -> list[Hit]:
-        """Return where terms stand, one after the other.
+        """Return the places of plain terms, searching for each in turn.
 
-        A part begins and ends where its neighbour is no letter or digit, or at a capital. Where a capital or a joiner
-        plays a role, the chunk is split to know.
+        A part begins and ends where its neighbour is no letter or digit, or at a capital. If a capital or a joiner is
+        involved, the chunk is split to decide.
         """
-        raw, found = self.raw, list[Hit]()  # the sign at the end also stands before the first character
+        raw, found = self.raw, list[Hit]()  # raw[-1], a newline, also stands for raw before 0
         joined = self._bytes.translate(None, _JOINERS).lower().decode()
         kept = np.frombuffer(self._bytes.translate(_KEPT), np.uint8)
-        places = np.flatnonzero(kept)  # of each character of that
+        places = np.flatnonzero(kept)  # of each character of `joined`
         for term in plain:
             done, at = 0, joined.find(term)
             while at >= 0:
@@ -198,7 +199,7 @@ class _Whole:
         words, starts = self._words[0][first:last], self._words[1][first:last]
         parts = {word: _parts_in(word) for word in set(words)}
         located = [row for row in self.located if start <= row[0] < end]
-        # words, and the parts that were read elsewhere, in order; how many parts there are up to the end of each
+        # Sort words and parts of blanked chunks by place; `ends` counts the parts up to the end of each.
         order = np.concatenate([starts, np.asarray([row[0] for row in located], np.int64)]).argsort(kind="stable")
         counts = np.asarray([len(parts[word]) for word in words] + [1] * len(located), np.int64)[order]
         ends = counts.cumsum()
@@ -215,7 +216,7 @@ class _Whole:
 
 
 def _hits_in(word: str, terms: frozenset[str]) -> list[Hit]:
-    """Return where terms stand in a run of ASCII letters, digits and joiners."""
+    """Return the places of terms in a run of ASCII letters, digits and joiners."""
     if word.isalpha() and (word.islower() or word.istitle()):  # one part
         return [(0, len(word), lowered)] if (lowered := word.lower()) in terms else []
     return [hit[:3] for hit in _tokens_in(word) if hit[2] in terms]
@@ -223,7 +224,7 @@ def _hits_in(word: str, terms: frozenset[str]) -> list[Hit]:
 
 @lru_cache(4096)
 def _parts_in(word: str) -> Ranges:
-    """Return where the parts of a run of ASCII letters, digits and joiners stand."""
+    """Return the places of the parts of a run of ASCII letters, digits and joiners."""
     if word.isalpha() and (word.islower() or word.istitle()):
         return ((0, len(word)),)
     return tuple((start, end) for start, end, _, is_joined in _tokens_in(word) if not is_joined)
@@ -237,7 +238,7 @@ def _tokens_in(word: str) -> tuple[tuple[int, int, str, bool], ...]:
 
 
 def _long_chunks(shape: bytes) -> Iterator[int]:
-    """Yield where each chunk that is too long for a term begins, given the shape of a text that ends in a sign."""
+    """Yield the start of each chunk that is too long for a term, given the shape of a text that ends in a sign."""
     at = shape.find(_LONG)
     while at >= 0:
         yield at
@@ -245,7 +246,7 @@ def _long_chunks(shape: bytes) -> Iterator[int]:
 
 
 def _may_begin(text: str, at: int) -> bool:
-    """Return whether a part may begin at a place of ASCII text: at a capital or number, or where no word goes on."""
+    """Return whether a part may begin at a place of ASCII text: at a capital, a number, or the start of a word."""
     here, before = text[at], text[at - 1]
     return (
         here.isupper()
@@ -256,14 +257,14 @@ def _may_begin(text: str, at: int) -> bool:
 
 
 def _strange(codes: npt.NDArray[np.uint32], places: Ints) -> Ints:
-    """Return the places of those characters that do not end a word whatever stands around them."""
+    """Return the places of the characters that do not always end a word."""
     strange = [code for code in unique(codes).tolist() if not _is_sign(chr(code))]
     return places[np.isin(codes, np.asarray(strange, np.uint32))]
 
 
 @lru_cache(4096)
 def _is_sign(char: str) -> bool:
-    """Return whether a character ends a word, whatever stands around it."""
+    """Return whether a character always ends a word, whatever its neighbours are."""
     form = "" if has_invisible(char) else analysis.normalize(char)
     return bool(form) and not any(
         each.isalnum() or each in analysis.JOINERS or unicodedata.category(each)[0] == "M" for each in form
@@ -271,9 +272,9 @@ def _is_sign(char: str) -> bool:
 
 
 def _located(text: str) -> tuple[list[Hit], list[tuple[int, int, int]]]:
-    """Return the tokens of a text with their places, and of each part the place of its chunk and its own.
+    """Return the tokens of a text with their places, and for each part ``(chunk, start, end)``.
 
-    Where normalization changes the text, the place of each is all of it but for the sign that it may begin with.
+    If normalization changes the text, every token gets the whole text as its place, except for a sign at its start.
     """
     normalized, first = analysis.normalize(text), int(_is_sign(text[0]))
     tokens, parts = list[Hit](), list[tuple[int, int, int]]()

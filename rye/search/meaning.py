@@ -1,4 +1,4 @@
-"""What a search by similarity reads: a model, and the vectors made with it."""
+"""The model and the vectors that semantic search uses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Meaning(NamedTuple):
     Attributes:
         vectors: One row for each chunk of a section of the reader's items.
         warnings: Vectors that had to be made anew, are missing, or cannot be made.
-        doubt: Called when the model fails: it is compared with the vectors again before the next query.
+        doubt: Called when the model fails, so that it is compared with the vectors again before the next query.
     """
 
     embedder: Embedder
@@ -32,12 +32,12 @@ class Meaning(NamedTuple):
         """Return the vector of a query, shape ``(dimensions,)``.
 
         Raises:
-            UnavailableError: The model cannot be used now, or is another one than the vectors were made with.
+            UnavailableError: The model is not available, or is not the model that made the vectors.
         """
         return self._checked(lambda: query_vector(self.embedder, text), self.vectors.dimensions)
 
     def cosines(self, texts: Sequence[str], query: Floats) -> Floats:
-        """Return the cosine of each text and a query, shape ``(len(texts),)``.
+        """Return the cosine of each text with a query, shape ``(len(texts),)``.
 
         Raises:
             UnavailableError: As for :meth:`query`.
@@ -58,7 +58,7 @@ class Meaning(NamedTuple):
 
 
 class Embeddings(Protocol):
-    """What makes vectors and keeps them, for whatever items are searched."""
+    """Makes and keeps the vectors of the items that are searched."""
 
     @property
     def can_embed(self) -> bool:
@@ -66,7 +66,7 @@ class Embeddings(Protocol):
 
     @property
     def reranker(self) -> Reranker | None:
-        """What re-ranks hits by meaning; None where no second model is installed."""
+        """The model that re-ranks hits; None if no second model is installed."""
 
     def meaning(self, reader: Reader) -> Meaning:
         """Return the vectors of a reader's items, after making those that are missing.
@@ -77,7 +77,7 @@ class Embeddings(Protocol):
         """
 
     def meaning_for_auto(self, reader: Reader) -> Meaning:
-        """Return the same for mode ``auto``, which waits for few vectors only.
+        """Like :meth:`meaning`, for mode ``auto``, which waits only if few vectors are missing.
 
         Raises:
             UnavailableError: Too many are missing; or as :meth:`meaning`.
@@ -86,7 +86,7 @@ class Embeddings(Protocol):
 
 
 class NoEmbeddings:
-    """Stands in where there is no embedder."""
+    """Used if there is no embedder."""
 
     can_embed = False
     reranker = None

@@ -1,6 +1,6 @@
-"""Find the items that a query names, by id, by name or as ``type:id``: they come before all others.
+"""Find the items that a query names, by id, by name or as ``type:id``. These come before all other hits.
 
-A whole query names an item, however it is punctuated, or refers to it; inside a sentence, a word may name one too.
+A whole query can name an item, with or without punctuation, or refer to it; a word in a sentence can name one too.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _MARKS = frozenset('"\\')
 
 
 LEAST_LETTERS = 4
-"""Letters of a plain word that can name an item inside a sentence."""
+"""Least letters of a plain word that can name an item inside a sentence."""
 
 
 def named_by(reader: Reader, text: str, keys: Sequence[str] = ("id", "name")) -> Ints:
-    """Return the live documents, ascending, of which one of some keys or ``type:id`` equals a text, whatever its case.
+    """Return the live documents, ascending, whose ``type:id`` or value of a key equals a text in any case.
 
-    Punctuation behind it counts where an item is so named, else it ends a sentence.
+    Punctuation at the end is part of the text if it matches, else it ends a sentence.
     """
     folded = fold_value(_unquoted_id(text))
     bare = folded.rstrip(_ENDS)
@@ -39,14 +39,14 @@ def named_by(reader: Reader, text: str, keys: Sequence[str] = ("id", "name")) ->
 
 
 def referred_to(reader: Reader, text: str) -> tuple[Ints, str]:
-    """Return the documents that a text names, else those that it refers to as people write references.
+    """Return the documents that a text names, else the documents it refers to in one of the usual spellings.
 
     Returns:
-        The live documents, ascending, and how the text was read; that is empty where it names them as it is.
+        The live documents, ascending, and the name the text was read as; empty if the text names them directly.
     """
     docs = named_by(reader, text)
     if len(titled := named_by(reader, text, ("title",))):
-        docs = unique(docs, np.setdiff1d(titled, reader.withdrawn))  # these come last, but by id or name
+        docs = unique(docs, np.setdiff1d(titled, reader.withdrawn))  # a title does not bring these up
     if not len(docs):
         docs = unique(np.empty(0, np.int64), *(_equal(reader, fold_value(name)) for name in _as_names(text)))
     for spelling in spellings(text) if not len(docs) and ("/" in text or ":" in text) else ():
@@ -57,14 +57,14 @@ def referred_to(reader: Reader, text: str) -> tuple[Ints, str]:
 
 
 def _as_names(text: str) -> Iterator[str]:
-    """Yield the names that a few words may be: ``claude api`` is ``claude-api`` or ``claude_api``."""
+    """Yield the names that a few words may mean: ``claude api`` is ``claude-api`` or ``claude_api``."""
     words = text.rstrip(_ENDS).split()
     if 2 <= len(words) <= SENTENCE and all(map(str.isalnum, words)):
         yield from (mark.join(words) for mark in "-_")
 
 
 def _unquoted_id(text: str) -> str:
-    """Return a query that is ``type:id`` without the quotes and escapes that an id may need there."""
+    """Return a query ``type:id`` without the quotes and escapes of its id; other queries unchanged."""
     if _MARKS.isdisjoint(text) or text.partition(":")[0].strip().casefold() not in TYPE_NAMES:
         return text
     match query.parse(text, lenient=True).ast:
@@ -85,8 +85,8 @@ def _equal(reader: Reader, folded: str, keys: Sequence[str] = ("id", "name")) ->
 def named_inside(reader: Reader, words: Mapping[ast.Word, int], dictionary: Dictionary) -> Ints:
     """Return the live documents, ascending, whose id or name is one of several words.
 
-    An identifier of several parts always names its item. A plain word does so in a sentence alone, where it is of some
-    length and no other such word is rarer: ``search`` names no item in a question for restaurants. A number names none.
+    An identifier of several parts always names its item. A plain word does so only in a sentence, if it is long enough
+    and no other long word is rarer: ``search`` names no item in a question about restaurants. A number never does.
     """
     found, few = [np.empty(0, np.int64)], len(words) <= SENTENCE
     for word in words if len(words) > 1 else ():
@@ -103,13 +103,13 @@ def named_inside(reader: Reader, words: Mapping[ast.Word, int], dictionary: Dict
 
 
 def _names_in(text: str) -> Iterator[str]:
-    """Yield what may be a name in a word of a sentence: the word, without its punctuation, and the parts of a path."""
+    """Yield the possible names in a word of a sentence: as it is, without punctuation, and the parts of a path."""
     chunks = analysis.chunks(analysis.normalize(text))
     yield from (text, *chunks, *(part for chunk in chunks if "/" in chunk for part in chunk.split("/")))
 
 
 def _is_rare(text: str, words: Iterable[ast.Word], dictionary: Dictionary) -> bool:
-    """Return whether a plain word is among the rarest long words of a sentence that items have."""
+    """Return whether no long word of a sentence that occurs in items is rarer than a plain word."""
     parts = {part for word in words for part in analysis.parts(word.text) if len(part) >= LEAST_LETTERS}
     rarest = min((count for part in parts if (count := dictionary.frequency(part))), default=0)
     return all(dictionary.frequency(part) <= rarest for part in analysis.parts(text))

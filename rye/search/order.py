@@ -19,9 +19,9 @@ class Order(NamedTuple):
     Attributes:
         sort_by: ``score``, ``date`` or ``name``.
         stop: How many hits are needed: up to the end of the page.
-        exact: Items that the query names: by score, they come first.
-        withdrawn_last: Whether superseded, deprecated and yanked items come last by score.
-        reach: How many hits can be reached, None for all: the best by score.
+        exact: Items that the query names; when sorting by score, they come first.
+        withdrawn_last: Whether superseded, deprecated and yanked items come last when sorting by score.
+        reach: How many hits paging can reach, the best by score; None for all.
         manual_last: Whether the pages of rye's own manual come after all other hits.
     """
 
@@ -37,9 +37,9 @@ class Top(NamedTuple):
     """The first hits of a query, in order.
 
     Attributes:
-        docs: Shape ``(n,)``: the hits up to the end of the page, by the numbers that ``fetch`` takes.
+        docs: Shape ``(n,)``: the document numbers of the hits up to the end of the page.
         scores: Shape ``(n,)``: their scores, rounded to four decimals.
-        exact: Those that the query names.
+        exact: The hits that the query names.
         reachable: The set of hits that paging can reach.
         notes: Warnings about the evaluation.
     """
@@ -55,12 +55,12 @@ def ranked(reader: Reader, docs: Ints, scores: Floats, order: Order, *, withdraw
     """Return the first hits in order, as indices into ``docs``: those up to the end of the page and those in reach.
 
     Args:
-        reader: Where ties are looked up.
+        reader: Provides the keys that break ties.
         docs: The hits, ascending.
         scores: Their rounded scores, not negative; boosted similarities may exceed 1.
-        order: How they are ordered, and how many are needed. Where only the best by score can be reached, whatever is
-            withdrawn, those are put in order, and the others follow by score.
-        withdrawn: Those that are superseded, deprecated or yanked; by score, they come after all others.
+        order: How they are ordered, and how many are needed. If ``reach`` limits them, the best by score are chosen
+            first, without regard to ``withdrawn``, then sorted; the rest follow by score.
+        withdrawn: The superseded, deprecated or yanked documents; when sorting by score, they come last.
     """
     wanted, reach = min(order.stop, len(docs)), order.reach
     if reach is not None and reach < len(docs):
@@ -76,8 +76,8 @@ def ranked(reader: Reader, docs: Ints, scores: Floats, order: Order, *, withdraw
         times = reader.times[docs]
         primary = np.where(np.isnan(times), np.inf, -times)
     elif len(order.exact) or len(withdrawn):
-        # A step is more than two scores can differ. Exact names come two steps earlier and withdrawn items one later,
-        # so one key orders all kinds: a withdrawn item that the query names is before all that it does not name.
+        # A step is greater than any difference of scores. Exact names move up two steps and withdrawn items down one,
+        # so one key sorts all: a withdrawn item that the query names comes before all items it does not name.
         step = 1.0 + scores.max(initial=0.0)
         for kind, steps in ((order.exact, -2), (withdrawn, 1)):
             if len(kind):
@@ -88,11 +88,11 @@ def ranked(reader: Reader, docs: Ints, scores: Floats, order: Order, *, withdraw
 def _first(reader: Reader, docs: Ints, primary: Floats, wanted: int, *, by_name: bool = False) -> Ints:
     """Return the first of the hits by ``primary``, ascending, then by the tie-break.
 
-    Within a segment, documents are ranked once and for all. Between segments the keys of ties are compared.
+    Each segment has a precomputed rank of its documents. Between segments, the keys of ties are compared.
     """
     candidates: Ints = np.arange(len(docs))
     if wanted < len(docs):
-        # Only those up to the last wanted one, and what is equal to it, need a tie-break.
+        # Only hits up to the last one needed, and its equals, need a tie-break.
         parted = primary.copy()
         parted.partition(wanted)
         candidates = (primary <= parted[wanted]).nonzero()[0]
@@ -102,7 +102,7 @@ def _first(reader: Reader, docs: Ints, primary: Floats, wanted: int, *, by_name:
         return candidates.take(np.lexsort((ranks, primary))[:wanted])
     parts = reader.part_numbers(docs)
     order = np.lexsort((ranks, parts, primary))
-    if len(order) > wanted * len(reader.parts):  # of each segment no more than are wanted can be among the first
+    if len(order) > wanted * len(reader.parts):  # no segment can contribute more than the limit
         by_part = (np.flatnonzero(parts[order] == part)[:wanted] for part in np.unique(parts).tolist())
         order = order[np.sort(np.concatenate([*by_part]))]
 

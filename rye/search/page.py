@@ -1,4 +1,4 @@
-"""One page of hits, hydrated: each file is read from disk, verified from those bytes, and shown with what matched."""
+"""One page of hits: each file is read from disk, verified from those bytes, and shown with its matches."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ from rye.trust.trust_set import TrustSet
 
 KEPT_ITEMS = 4096
 KEPT_BYTES = 8 << 20
-"""Most items that are cached in one process, and their greatest size together."""
+"""Most items that one process caches, and their greatest total size."""
 
 LARGEST_KEPT = 1 << 18
-"""Greatest size of a cached item: the bytes of its file (:data:`_CODE_FACTOR` times of code), and of each value."""
+"""Greatest size of a cached item: the bytes of its file (times :data:`_CODE_FACTOR` for code), and of its values."""
 
 _VALUE_BYTES = 256
-"""What a tag or a section takes."""
+"""The estimated size of a tag or a section."""
 
 _CODE_FACTOR = 3
-"""Symbols are not read to learn their size: of 368 real files, they took at most 2.2 times the bytes of 99 in 100."""
+"""Estimates symbols without reading them: in 99 of 100 real files (of 368), at most 2.2 times the file's bytes."""
 
 _EVERYWHERE = 4
-"""A word in more than one of this many items says little about any of them."""
+"""A word that more than one in this many items has says little about any of them."""
 
 _KINDS = tuple(map(ItemType, TYPE_NAMES))
 
@@ -57,10 +57,10 @@ Key = tuple[bytes, str, str, ItemType, str, str]
 
 
 class ItemCache:
-    """Parsed items by the bytes of their files, the least recently used dropped first; safe to use from threads.
+    """Caches parsed items by the bytes of their files, and drops the least recently used first; thread-safe.
 
-    A file is always read, but the same bytes at the same place are parsed and inspected once. Kept is what a page
-    shows: no bytes, no metadata, no texts of sections. ``most`` files are kept, ``most_bytes`` together.
+    Files are always read, but the same bytes at the same path are parsed and inspected once. Keeps only what a page
+    shows: no bytes, metadata or section texts. Holds at most ``most`` files and ``most_bytes`` in total.
     """
 
     def __init__(self, most: int = KEPT_ITEMS, most_bytes: int = KEPT_BYTES) -> None:
@@ -74,7 +74,7 @@ class ItemCache:
         return len(self._kept)
 
     def read(self, root: Root, path: str, item_type: ItemType, item_id: str, *, read: Read = read_file) -> ReadItem:
-        """Read one file, as :func:`rye.spaces.read.read_item` does, by ``read``."""
+        """Read one file with ``read``, like :func:`rye.spaces.read.read_item`."""
         data, detached = read_signed(root, path, read)
         digest = sha256(data)
         proof = b"" if detached is None else sha256(repr(detached).encode()).digest()
@@ -106,13 +106,13 @@ _CACHE = ItemCache()
 
 
 class Hydrated(NamedTuple):
-    """One indexed document with its file as it is now.
+    """One indexed document with its current file.
 
     Attributes:
-        part, path: Where it comes from.
-        read: What its file holds now.
-        signature: The verdict on that.
-        same_bytes: Whether that is what was indexed.
+        part, path: Its segment and path.
+        read: The current content of its file.
+        signature: The verdict on that content.
+        same_bytes: Whether the file is unchanged since it was indexed.
     """
 
     part: Part
@@ -123,11 +123,11 @@ class Hydrated(NamedTuple):
 
     @property
     def name(self) -> str:
-        """``type:id``, for sentences."""
+        """``type:id``, for messages."""
         return f"{self.read.item.type}:{self.read.item.id}"
 
     def standing(self, states: States, doc: int) -> tuple[tuple[str, ...], str]:
-        """Return the item's states, that it holds hidden text among them, and what takes its place."""
+        """Return the item's states, including hidden text, and its successor."""
         withdrawn, successor = states.withdrawn(doc)
         return (*withdrawn, *([HIDDEN_TEXT] if self.read.hidden else [])), successor
 
@@ -140,11 +140,11 @@ def _file_of(reader: Reader, doc: int) -> tuple[Part, str, ItemType, str]:
 
 
 class Hydrator(NamedTuple):
-    """Reads and verifies the files of documents at this moment, and compares them with what was indexed.
+    """Reads and verifies the current files of documents, and compares them with the indexed content.
 
     Attributes:
-        reader, states, trust, now: The documents, what the index knows of them, the trusted keys, and the moment.
-        verdicts_matter: Whether one whose verdict has changed no longer fits the query.
+        reader, states, trust, now: The documents, their indexed states, the trusted keys, and the time.
+        verdicts_matter: Whether a document no longer fits the query once its verdict has changed.
         read: Reads a file as :meth:`ItemCache.read` does.
     """
 
@@ -156,10 +156,11 @@ class Hydrator(NamedTuple):
     read: Callable[..., ReadItem] = _CACHE.read
 
     def hydrate(self, docs: Sequence[int], warnings: list[str]) -> list[Hydrated | None]:
-        """Return documents with their files; None, and a warning, where a file is gone or no longer fits.
+        """Return documents with their files; None and a warning if a file is gone or no longer fits.
 
-        First all files are read, folder by folder, then all are judged: the processor's caches hold one kind of work
-        at a time.
+        All files are read first, folder by folder, and then judged: doing one kind of work at a time keeps the
+            processor's
+        caches warm.
         """
         files = FolderReader()
         try:
@@ -169,7 +170,7 @@ class Hydrator(NamedTuple):
         return [self._judged(doc, found[doc], warnings) for doc in docs]
 
     def beginning(self, doc: int) -> str:
-        """Return what a second model reads of a document; nothing if its file cannot be read."""
+        """Return the text of a document for a second model; empty if its file cannot be read."""
         found = self._read(doc, read_file)
         return "" if isinstance(found, str) else text_of(found[2].item)
 
@@ -215,7 +216,7 @@ class PageBuilder(NamedTuple):
     explain: bool
 
     def build(self, hits: Sequence[Hit]) -> tuple[tuple[SearchResult, ...], tuple[str, ...]]:
-        """Return the results of hits in order, and warnings about those that changed or went since they were indexed.
+        """Return the results of hits in order, and warnings about hits that changed or disappeared since indexing.
 
         A hit whose file is gone, or whose verdict no longer fits the query, is left out.
         """
@@ -283,7 +284,7 @@ class PageBuilder(NamedTuple):
         )
 
     def _terms(self, *, few: bool) -> list[Term]:
-        """Return the term queries to mark; of the words of a description those that are not everywhere, if any are."""
+        """Return the terms to mark. ``few`` leaves out terms that occur almost everywhere, unless all do."""
         found, count = self.evaluation.scored(), self.evaluation.count
         rare = [row.term for row in found if row.df * _EVERYWHERE < count] if few else []
         return rare or [row.term for row in found]

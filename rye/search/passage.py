@@ -1,4 +1,4 @@
-"""The passage of a text that shows its matches best: where it begins, and its words with single spaces."""
+"""Choose the passage of a text with the most matches, and collapse its white space."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from rye.search.marks import Range, Ranges
 
 PREVIEW_LENGTH = 200
 LEAD = 50
-"""Characters of a preview that lead up to the first mark, at most."""
+"""Most characters of a preview before the first mark."""
 
 _BLANK = re.compile(r"\s")
 _WIDE = re.compile(r"\s\s+")
 
 
 def passage(text: str, ranges: Ranges) -> str:
-    """Return the best passage of a text, with single spaces, given the ascending ranges that matched in it."""
+    """Return the best passage of a text, with single spaces, given the ascending ranges that matched."""
     begin = _passage_start(text, ranges) if ranges else 0
     return _squeeze(text[begin : begin + 4 * PREVIEW_LENGTH], ())[0]
 
 
 def section_span(item: Item, ordinal: int) -> tuple[int, int] | None:
-    """Return where the text of a section begins and ends in the body; None where it has none."""
+    """Return where the text of a section begins and ends in the body; None if it has no text."""
     if not 0 <= ordinal < len(item.sections):
         return None
     start, end = item.sections[ordinal].span
@@ -34,9 +34,10 @@ def section_span(item: Item, ordinal: int) -> tuple[int, int] | None:
 
 
 def preview(item: Item, ranges: Ranges, within: Range | None = None) -> tuple[str, Ranges, int]:
-    """Return the best passage of the body, with single spaces, the ranges to mark in it, and where its first one is.
+    """Return the best passage of the body, with single spaces, the ranges to mark in it, and the place of the first.
 
-    With ``within`` it begins there: at the best of the ranges, which ascend, else at its beginning.
+    ``within`` limits the start of the passage: it begins at the best range inside, else at the start of ``within``. The
+    ranges must ascend.
     """
     body = item.body
     if within is not None:
@@ -54,7 +55,7 @@ def preview(item: Item, ranges: Ranges, within: Range | None = None) -> tuple[st
 
 
 def _passage_start(text: str, ranges: Ranges, first: int = 0) -> int:
-    """Return where the passage with the most marks begins, the first among equals, with what leads up to it."""
+    """Return the start of the passage with the most marks, the first of equals, with some text before the marks."""
     best, width = ranges[0][0], PREVIEW_LENGTH - LEAD
     if ranges[-1][0] >= best + width:
         starts = np.asarray([start for start, _ in ranges])
@@ -65,7 +66,7 @@ def _passage_start(text: str, ranges: Ranges, first: int = 0) -> int:
 
 
 def _squeeze(text: str, ranges: Sequence[Range]) -> tuple[str, Ranges]:
-    """Make every run of white space one space and cut to :data:`PREVIEW_LENGTH`, moving the ranges along."""
+    """Collapse white space to single spaces, cut to :data:`PREVIEW_LENGTH`, and move the ranges accordingly."""
     for piece in (text[: PREVIEW_LENGTH + LEAD], text):
         cut = squeezed = " ".join(piece.split())
         if len(squeezed) > PREVIEW_LENGTH:
@@ -79,7 +80,7 @@ def _squeeze(text: str, ranges: Sequence[Range]) -> tuple[str, Ranges]:
 
 
 def _moved(text: str, ranges: Sequence[Range]) -> Sequence[Range]:
-    """Return where ranges stand once every run of white space of a text is one space, and none at its beginning."""
+    """Return the ranges as they are after leading white space is removed and every other run of it is one space."""
     lead = len(text) - len(text.lstrip())
     ends, lost = [0, lead], [0, lead]
     for run in _WIDE.finditer(text, lead, ranges[-1][1]):

@@ -1,11 +1,11 @@
-"""Positions on one segment: where phrases, sloppy phrases and words near each other stand, and how often.
+"""Positions in one segment: the places and frequencies of phrases, sloppy phrases and NEAR.
 
 The idea: a position is one number, its key, which orders by document, field and position. So a join of positions is
-arithmetic and bisection on sorted arrays, whatever the number of documents, and no match spans two fields, because
-between the keys of two fields there is more room than any distance.
+arithmetic and bisection on sorted arrays, whatever the number of documents. No match spans two fields, because the gap
+between the keys of two fields is larger than any distance.
 
-The invariant: positions are read only in slots (a document and a field) that have every term it takes, and no more
-than about :data:`AT_ONCE` of them together. So memory is bounded by that, and work by :data:`MOST`.
+The invariant: positions are read only in slots (a document and a field) that have every required term, about
+:data:`AT_ONCE` at most at a time. So that bounds the memory, and :data:`MOST` bounds the work.
 
 The source: positional intersection (Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, 2.4.2),
 on arrays instead of cursors.
@@ -36,16 +36,16 @@ AT_ONCE = 1 << 20
 """Positions are compared in batches of about this many, or of one document."""
 
 MOST = 20_000_000
-"""Positions that phrases, sloppy phrases, NEAR and words of several parts may look at in one query."""
+"""Most positions that phrases, sloppy phrases, NEAR and words of several parts may compare in one query."""
 
 KEPT = 1 << 18
-"""Positions that a query keeps from scoring to highlighting; beyond these, those of a page are read again."""
+"""Most positions that a query keeps from scoring to highlighting; beyond, the positions of a page are read again."""
 
 MOST_SPANS = 10_000
-"""Spans of a phrase, or of an operand of NEAR, that are returned for one document."""
+"""Most spans of a phrase, or of an operand of NEAR, returned for one document."""
 
 _SUGGESTED = 16
-"""Words that an error suggests."""
+"""Most words that an error suggests."""
 
 _DOC_SHIFT = FIELD_BITS + POSITION_BITS
 
@@ -55,7 +55,7 @@ Spans: TypeAlias = dict[int, Ints]
 
 # Position joins: arithmetic on sorted arrays of keys.
 class Occurrences(NamedTuple):
-    """The places where something occurs in one segment.
+    """The occurrences of a pattern in one segment.
 
     Attributes:
         starts, ends: Keys of first and last position; ascending by start, then end.
@@ -67,12 +67,12 @@ class Occurrences(NamedTuple):
     weights: Floats
 
     def take(self, which: Bools | Ints) -> Occurrences:
-        """Return some of the occurrences."""
+        """Return a selection of the occurrences."""
         return Occurrences(self.starts[which], self.ends[which], self.weights[which])
 
 
 def distinct(found: Occurrences, *, by_start: bool) -> Occurrences:
-    """Keep one occurrence per start (or per start and end): the heaviest, among equals the longest."""
+    """Keep one occurrence per start (or per start and end): the heaviest, of equal weights the longest."""
     first, second = (-found.weights, -found.ends) if by_start else (found.ends, -found.weights)
     found = found.take(np.lexsort((second, first, found.starts)))
     keep = fresh(found.starts)
@@ -80,7 +80,7 @@ def distinct(found: Occurrences, *, by_start: bool) -> Occurrences:
 
 
 def union(several: Sequence[Occurrences], *, by_start: bool) -> Occurrences:
-    """Return all occurrences of several kinds, without repetitions."""
+    """Merge several groups of occurrences, without repeats."""
     if len(several) == 1:
         return several[0]
     joined = Occurrences(*(np.concatenate(columns) for columns in zip(*several, strict=True)))
@@ -88,12 +88,12 @@ def union(several: Sequence[Occurrences], *, by_start: bool) -> Occurrences:
 
 
 def _mostly(parts: Sequence[Occurrences], offsets: Sequence[int], misses: int) -> Occurrences:
-    """Return where the first part stands and at most some of the others are not at their offsets from it.
+    """Return the starts of the first part from which all but ``misses`` other parts are at their offsets.
 
-    The weight is the share of the parts that are there.
+    The weight is the share of the parts that match.
     """
     starts = parts[0].starts
-    there = np.zeros(len(starts), np.int64)  # per start: how many parts are where they should be
+    there = np.zeros(len(starts), np.int64)  # per start: how many parts are at their offsets
     for part, offset in zip(parts, offsets, strict=True):
         there += look_up(part.starts, starts + offset)[1]
     found = Occurrences(starts, starts + offsets[-1], there / len(parts))
@@ -101,7 +101,7 @@ def _mostly(parts: Sequence[Occurrences], offsets: Sequence[int], misses: int) -
 
 
 def consecutive(parts: Sequence[Occurrences], offsets: Sequence[int]) -> Occurrences:
-    """Return where every part stands at its offset from the first; the weight is the least of the parts'.
+    """Return where every part is at its offset from the first; the weight is the least of the parts' weights.
 
     Starts from the rarest part and looks the others up by bisection.
     """
@@ -116,53 +116,52 @@ def consecutive(parts: Sequence[Occurrences], offsets: Sequence[int]) -> Occurre
 
 
 def windowed(parts: Sequence[tuple[Ints, int]], width: int) -> list[Ints]:
-    """Return, per word, its positions inside some window of ``width`` positions that holds all words often enough.
+    """Return, per word, its positions inside a window of ``width`` positions that holds all words often enough.
 
     Args:
         parts: Per distinct word its keys, ascending, and how often the window must hold it.
         width: Positions in a window.
     """
-    begins = unique(*(keys for keys, _ in parts))  # a window that holds all may be moved right to begin at a word
+    begins = unique(*(keys for keys, _ in parts))  # a matching window can be moved right to begin at a word
     for keys, times in parts:
-        # How often the word stands from a begin on, in as many positions as a window has.
+        # Count the word in the window at each begin.
         inside = np.searchsorted(keys, begins + width, side="left") - np.searchsorted(keys, begins, side="left")
         begins = begins[inside >= times]
-    # A position is in a full window if one of the begins that are left is at it or less than a width before it.
+    # A position is in a matching window if a remaining begin is at it or less than a width before it.
     return [keys[_any_between(begins, keys - width + 1, keys)] for keys, _ in parts]
 
 
 def _any_between(ordered: Ints, low: Ints, high: Ints) -> Bools:
-    """Return per pair whether any of some ascending numbers lies in ``[low, high]``."""
+    """Return per pair whether any of the sorted numbers is in ``[low, high]``."""
     found: Bools = np.searchsorted(ordered, high, side="right") > np.searchsorted(ordered, low, side="left")
     return found
 
 
 def _beside(these: Occurrences, those: Occurrences, distance: int) -> Bools:
-    """Return which of these have one of those before or after them, not overlapping, at most ``distance`` away."""
+    """Return which occurrences have one of ``those`` within ``distance`` before or after them, not overlapping."""
     after = _any_between(those.starts, these.ends + 1, these.ends + distance)
     before = _any_between(np.sort(those.ends), these.starts - distance, these.starts - 1)
     return after | before
 
 
 def chained(operands: Sequence[Occurrences], distances: Sequence[int]) -> list[Occurrences]:
-    """Return per operand, from the last to the first, the occurrences that take part in a whole chain of neighbours.
+    """Return per operand, from the last to the first, the occurrences that take part in a complete chain of neighbours.
 
-    One pass forward and one back: on a chain, what survives both is exactly what some full choice uses.
+    One pass forward and one back. On a chain, exactly the occurrences of a complete match survive both.
     """
     # forward[i]: the occurrences of operand i that end some chain of operands 0 … i
     forward = [operands[0]]
     for these, distance in zip(operands[1:], distances, strict=True):
         forward.append(these.take(_beside(these, forward[-1], distance)))
-    # back[i]: those of the i-th operand from the end that also begin a chain to the last one
+    # back[i]: the occurrences of the i-th operand from the end that also begin a chain to the last operand
     back = [forward.pop()]
     for these, distance in zip(forward[::-1], distances[::-1], strict=True):
         back.append(these.take(_beside(these, back[-1], distance)))
     return back
 
 
-# What patterns find in some slots of a segment.
 class _Positions(dict[Pattern, Occurrences]):
-    """The positions of patterns in some ascending slots of a segment, each read when first asked for."""
+    """The positions of patterns in ascending slots of a segment, each read on first use."""
 
     def __init__(self, segment: Segment, postings: Mapping[Pattern, TermPostings], wanted: Numbers) -> None:
         super().__init__()
@@ -180,7 +179,7 @@ class _Positions(dict[Pattern, Occurrences]):
 
 
 def _occurrences(pattern: Phrase | SloppyPhrase, at: _Positions) -> Occurrences:
-    """Return where a phrase stands; of a sloppy one, where each of its words does."""
+    """Return the occurrences of a phrase; for a sloppy phrase, those of each of its words."""
     if isinstance(pattern, SloppyPhrase):
         keys = unique(*_survivors(pattern, at))
         return Occurrences(keys, keys, np.ones(len(keys)))
@@ -194,7 +193,7 @@ def _occurrences(pattern: Phrase | SloppyPhrase, at: _Positions) -> Occurrences:
 
 
 def _survivors(phrase: SloppyPhrase, at: _Positions) -> list[Ints]:
-    """Return, per distinct word, the keys of its positions that lie in some full window."""
+    """Return, per distinct word, the keys of its positions that are in a matching window."""
     words = [(at[Pattern(word, How.EXACT)].starts, times) for word, times in Counter(phrase.words).items()]
     return windowed(words, len(phrase.words) + phrase.slop)
 
@@ -205,7 +204,7 @@ def _chain(near: Near, at: _Positions) -> list[Occurrences]:
 
 
 def _frequencies(pattern: TextPattern, at: _Positions) -> tuple[Ints, Floats]:
-    """Return the slots in which a pattern stands, ascending, and how often, weighted."""
+    """Return the slots in which a pattern occurs, ascending, and its weighted frequencies."""
     if isinstance(pattern, Phrase):
         found = _occurrences(pattern, at)
         return sum_by(found.starts >> POSITION_BITS, found.weights)
@@ -219,7 +218,7 @@ def _frequencies(pattern: TextPattern, at: _Positions) -> tuple[Ints, Floats]:
 
 
 def _candidates(pattern: TextPattern, postings: Mapping[Pattern, TermPostings]) -> Numbers:
-    """Return the slots that have every term it takes, wherever the terms stand."""
+    """Return the slots that have every required term, at any position."""
     if isinstance(pattern, Near):
         choices = dict.fromkeys(pattern.operands)
         return shared([unique(*(_candidates(one, postings) for one in choice)) for choice in choices])
@@ -237,8 +236,8 @@ class PositionLeaf:
         part: The segment.
         query: The query.
         choices: The terms of each of its parts.
-        fields: Shape ``(fields,)``: the fields it may stand in; None for all.
-        effort: Counts the positions that are looked at: those of a part as often as it recurs in the query.
+        fields: Shape ``(fields,)``: the fields it may match in; None for all.
+        effort: Counts the positions compared; a part that recurs in the query counts each time.
     """
 
     def __init__(
@@ -252,20 +251,20 @@ class PositionLeaf:
         self._kept: _Positions | None = None
 
     def frequencies(self) -> tuple[Ints, Floats]:
-        """Return the slots in which the query stands, ascending, and how often, weighted.
+        """Return the slots in which the query occurs, ascending, and its weighted frequencies.
 
         Raises:
-            QueryError: ``too-many-positions``; of more than are compared at once none has been read then.
+            QueryError: ``too-many-positions``; if batches are needed, before any position is read.
         """
         pattern, at_once = self._query.pattern, self._effort.at_once
         wanted = _candidates(pattern, self._postings)
-        # The tokens of all terms bound the positions from above, and are known without reading a posting. Where they
-        # are many, the positions in the wanted slots are counted; where these are many, documents come in batches.
+        # The token counts of all terms are an upper bound, known without reading a posting. If it is too high, count
+        # the positions in the candidate slots; if these are too many as well, read the documents in batches.
         if sum([held.tokens() * self._times[part] for part, held in self._postings.items()]) > at_once:
             counts = self._counts(wanted)
             if (total := int(counts.sum())) > at_once:
                 self._effort.spend(total, self._query)
-                # number: the batch of each slot, by how many positions come before its document; none is split
+                # number: the batch of each slot, by how many positions come before its document; no document is split
                 number = ((counts.cumsum() - counts) // at_once).take(wanted >> FIELD_BITS)
                 pieces = np.split(wanted, np.flatnonzero(np.diff(number)) + 1)
                 slots, tf = zip(*(_frequencies(pattern, self._positions(some)) for some in pieces), strict=True)
@@ -281,7 +280,7 @@ class PositionLeaf:
         return _Positions(self._segment, self._postings, slots)
 
     def _counts(self, wanted: Numbers) -> Ints:
-        """Return how many positions there are to look at, per document."""
+        """Return the number of positions to read, per document."""
         counts = np.zeros(self._segment.docs)
         for pattern, held in self._postings.items():
             chosen, _ = held.picked(held.within(wanted))
@@ -290,9 +289,9 @@ class PositionLeaf:
         return counts.astype(np.int64)
 
     def spans(self, docs: Ints) -> dict[int, Spans]:
-        """Return where the query stands in some documents, ascending; of NEAR, where each operand does.
+        """Return the spans of the query in ascending documents; for NEAR, the spans of each operand.
 
-        At most the first :data:`MOST_SPANS` of a document, of NEAR for each operand.
+        At most the first :data:`MOST_SPANS` per document, for NEAR per operand.
         """
         spans: dict[int, Spans] = {}
         pattern = self._query.pattern
@@ -302,7 +301,7 @@ class PositionLeaf:
         return spans
 
     def _positions_of(self, docs: Ints) -> Iterator[tuple[Ints, _Positions]]:
-        """Yield some documents, together or one by one, with their positions: those kept, else read."""
+        """Yield documents with their positions, kept or read now, all together or one by one."""
         if self._kept is not None:
             yield docs, self._kept
             return
@@ -313,7 +312,7 @@ class PositionLeaf:
     def terms_in(self, doc: int) -> dict[Pattern, dict[int, dict[str, int]]]:
         """Return per part of the query its terms in one document, by field, with their frequencies.
 
-        They are there wherever they stand, be it where the query wants them or not.
+        Counts every occurrence, also outside matches.
         """
         segment, terms_in = self._segment, dict[Pattern, dict[int, dict[str, int]]]()
         for pattern, held in self._postings.items():
@@ -346,11 +345,11 @@ def _spans_in(doc: int, several: Sequence[Occurrences]) -> Spans:
 
 
 class Effort:
-    """The budget of evaluating a query, and the positions that it has looked at so far.
+    """The budget of evaluating a query, and the positions compared so far.
 
     Args:
-        terms: Terms that a part of a term query may stand for.
-        positions: Positions that it may look at.
+        terms: Most terms that a part of a term query may expand to.
+        positions: Most positions that may be compared.
         at_once: Positions that are compared in one batch.
     """
 
@@ -361,7 +360,7 @@ class Effort:
         self._spent = 0
 
     def spend(self, positions: int, query: TermQuery) -> int:
-        """Count positions that a term query looks at; return how many were looked at so far.
+        """Count the positions that a term query compares; return the total so far.
 
         Raises:
             QueryError: ``too-many-positions``.

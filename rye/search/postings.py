@@ -12,11 +12,11 @@ from rye.search.expand import Choice
 from rye.search.fields import FIELD_MASK
 
 _FEWER = 8
-"""Numbers are looked up by bisection in an array that is this many times longer."""
+"""Use bisection to look up numbers in an array that is this many times longer."""
 
 
 def counting(part: Part, slots: Numbers, fields: Bools | None) -> Ints:
-    """Return which of some slots are of live documents and in some fields, None for all."""
+    """Return the indices of the slots that are of live documents and in the fields; None for all fields."""
     keep = part.live.take(slots >> FIELD_BITS)
     if fields is not None:
         keep &= fields.take(slots & FIELD_MASK)
@@ -26,11 +26,11 @@ def counting(part: Part, slots: Numbers, fields: Bools | None) -> Ints:
 class TermPostings:
     """The postings of the terms of one pattern in one segment, term by term, for reading positions.
 
-    Postings of deleted documents are left out, and those of other fields; ``fields`` of None are all.
+    Leaves out the postings of deleted documents and other fields. ``fields`` of None means all.
 
     Attributes:
-        slots: Document and field of each posting; of a single term they ascend.
-        single: Whether there is one term, or none.
+        slots: Document and field of each posting; ascending if there is a single term.
+        single: Whether there is at most one term.
     """
 
     def __init__(self, part: Part, choice: Choice, fields: Bools | None) -> None:
@@ -44,17 +44,17 @@ class TermPostings:
             self.slots = self.slots.take(self._kept)
 
     def tokens(self) -> int:
-        """Return how often the terms occur together, deleted documents and other fields included."""
+        """Return the total frequency of the terms, including deleted documents and other fields."""
         return self._segment.tokens(self._terms)
 
     def distinct(self) -> Numbers:
-        """Return the slots, ascending, each once."""
+        """Return the slots, ascending, without repeats."""
         return self.slots if self.single else unique(self.slots)
 
     def within(self, wanted: Numbers) -> Ints:
-        """Return which of the postings, ascending, lie in some ascending slots.
+        """Return the indices of the postings, ascending, in the given ascending slots.
 
-        Some in other slots of the same documents may be among them.
+        May include postings in other slots of the same documents.
         """
         if self.single and len(wanted) * _FEWER < len(self.slots):
             at, found = look_up(self.slots, wanted)
@@ -62,13 +62,13 @@ class TermPostings:
         return mask(wanted >> FIELD_BITS, self._segment.docs).take(self.slots >> FIELD_BITS).nonzero()[0]
 
     def picked(self, which: Ints) -> tuple[Ints, Floats]:
-        """Return the numbers of some of the postings in the segment, and the weights of their terms."""
+        """Return the numbers of the given postings in the segment, and the weights of their terms."""
         at = which if self._kept is None else self._kept.take(which)
         if self.single:
             start = self._segment.run(int(self._terms[0])).start if len(self._terms) else 0
             return at + start, self._weights.repeat(len(at))
-        # The postings of the terms stand one term after the other here, from `ends − sizes` to `ends`, and in the
-        # segment from `starts` on; the owner of a posting is the term it belongs to.
+        # The postings of a term are here at `ends − sizes` to `ends`, and in the segment from `starts` on; the owner
+        # of a posting is its term.
         sizes = self._segment.sizes(self._terms)
         ends = sizes.cumsum()
         owner = ends.searchsorted(at, side="right")
@@ -77,7 +77,7 @@ class TermPostings:
 
 
 def shared(several: list[Numbers]) -> Numbers:
-    """Return the intersection of several ascending arrays of distinct numbers."""
+    """Intersect several ascending arrays of distinct numbers."""
     few, *others = sorted(several, key=len)
     for many in others:
         if len(few) * _FEWER < len(many):
@@ -88,13 +88,13 @@ def shared(several: list[Numbers]) -> Numbers:
 
 
 def sum_by(keys: Ints, values: Floats) -> tuple[Ints, Floats]:
-    """Return the distinct ones of some ascending keys, and the sum of the values of each."""
+    """Sum values by key, given ascending keys; return the distinct keys and the sums."""
     first = fresh(keys).nonzero()[0]
     return keys.take(first), np.add.reduceat(values, first) if len(first) else values
 
 
 def least(several: list[tuple[Ints, Floats]]) -> tuple[Ints, Floats]:
-    """Return the keys that all of several pairs of keys and values have, with the least of their values above 0."""
+    """Intersect the keys of (keys, values) pairs, with the least value of each key; keep only values above 0."""
     keys, values = several[0]
     for other, amounts in several[1:]:
         keys, left, right = np.intersect1d(keys, other, assume_unique=True, return_indices=True)

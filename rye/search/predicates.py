@@ -1,4 +1,4 @@
-"""Filters: states and verdicts of items, and conditions on keyword fields, decided on the distinct values."""
+"""Filters: states and verdicts of items, and conditions on keyword fields, tested once per distinct value."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _FEW = 8
 
 
 def tally(numbers: Numbers, size: int) -> Ints:
-    """Return how often each number below ``size`` is among some."""
+    """Return how often each number below ``size`` occurs."""
     if size > _FEW:
         return np.bincount(numbers, minlength=size)
     return np.asarray([np.count_nonzero(numbers == number) for number in range(size)], np.int64)
 
 
 _STATED = "metadata.github-repo"
-"""The metadata key in which ``gh skill`` writes where a skill came from."""
+"""The metadata key in which ``gh skill`` records the source of a skill."""
 
 _kept_verdicts: WeakKeyDictionary[Segment, tuple[Path, VerdictColumn]] = WeakKeyDictionary()
 _kept_shadowing: WeakKeyDictionary[Reader, dict[str, Bools]] = WeakKeyDictionary()
@@ -53,8 +53,8 @@ _kept_shadowing: WeakKeyDictionary[Reader, dict[str, Bools]] = WeakKeyDictionary
 class States:
     """The states of the documents of a reader.
 
-    ``everywhere`` has all spaces, highest priority first: what may shadow what. ``trust`` is called only when a verdict
-    is asked for; ``now`` is the time that expiry is judged at.
+    ``everywhere`` has all spaces, highest priority first, to detect shadowing. ``trust`` is called only when a verdict
+    is needed. ``now`` is the time at which expiry is judged.
     """
 
     def __init__(self, reader: Reader, everywhere: Reader, trust: Callable[[], TrustSet], now: datetime) -> None:
@@ -66,7 +66,7 @@ class States:
         self._sources: dict[Root, Mapping[str, str]] = {}
 
     def having(self, state: str) -> Bools:
-        """Return a mask of the documents in one of :data:`rye.search.fields.STATES`."""
+        """Return a mask of the documents in a state of :data:`rye.search.fields.STATES`."""
         if state in HIDDEN_STATES:
             mask = np.zeros(self._reader.size, bool)
             mask[self._reader.hidden[state]] = True
@@ -86,7 +86,7 @@ class States:
         return graph_of(self._everywhere)
 
     def withdrawn(self, doc: int) -> tuple[tuple[str, ...], str]:
-        """Return which of :data:`HIDDEN_STATES` a document is in, and what takes its place, as far as it is known."""
+        """Return which of :data:`HIDDEN_STATES` a document is in, and its successor if that is known."""
         withdrawn = self._reader.withdrawn
         if not len(withdrawn) or (at := int(withdrawn.searchsorted(doc))) == len(withdrawn) or withdrawn[at] != doc:
             return (), ""
@@ -94,13 +94,13 @@ class States:
         return found, self._succession.of(self.there(doc))
 
     def hidden_message(self, doc: int) -> str:
-        """Return a sentence: that a document is hidden and why, and what takes its place."""
+        """Return a sentence that says that a document is hidden, why, and what replaces it."""
         itself, successor = self._succession.names(self.there(doc))
         instead = f"; see {successor}" if successor else ""
         return f"{itself} is {' and '.join(self.withdrawn(doc)[0])}, so hidden{instead}"
 
     def successor_warnings(self, doc: int) -> list[str]:
-        """Return a sentence where what takes the place of a trusted document is not trusted."""
+        """Return a warning if the successor of a trusted document is not trusted."""
         return self._succession.warnings(self.there(doc)) if self.withdrawn(doc)[0] else []
 
     @cached_property
@@ -108,12 +108,12 @@ class States:
         return Succession(self._everywhere, self.signature)
 
     def there(self, doc: int) -> int:
-        """Return the number of a document among those of all spaces."""
+        """Return the document number in the reader of all spaces."""
         part, local = self._reader.locate(doc)
         return local + next(each.base for each in self._everywhere.parts if each.listed is part.listed)
 
     def hiding(self, item_type: str, item_id: str) -> tuple[str, ...]:
-        """Return a sentence for each copy that the winning copy of an item hides though another key signed it."""
+        """Return a warning for each copy of an item that is hidden by the winning copy but signed with another key."""
         copies = list(self._everywhere.having_key(item_type, item_id))
         signed = [self.signature(part, local) for part, local in copies]
         hider = copies[0][0].root.source if copies else ""
@@ -125,14 +125,14 @@ class States:
         return tuple(filter(None, sentences))
 
     def signature(self, part: Part, doc: int) -> Signature:
-        """Return the judgement on a document of a segment."""
+        """Return the verdict on a document of a segment."""
         segment, root = part.segment, part.root
         origin = root.origin(TYPE_NAMES[segment.types[doc]], segment.ids[doc], segment.paths[doc])
         evidence = segment.evidence[doc]
         return judge(evidence, origin=origin, trust=self._trust(), now=self._now, verify=remembering_verify)
 
     def here(self, mask: Bools) -> Bools:
-        """Return a mask of the documents of all spaces as one of those of the spaces searched."""
+        """Convert a mask of the documents of all spaces to one of the documents of the spaces searched."""
         if self._reader is self._everywhere:
             return mask
         bases = {id(part.listed): part.base for part in self._everywhere.parts}
@@ -149,7 +149,7 @@ class States:
         return self._columns
 
     def _column(self, part: Part, path: Path, trust: TrustSet) -> VerdictColumn:
-        """Return the verdicts on a segment; the last ones stay with the segment as long as it is open."""
+        """Return the verdicts on a segment. The last ones are cached as long as the segment is open."""
         kept = _kept_verdicts.get(part.segment)
         if kept is None or kept[0] != path or not kept[1].holds_at(self._now):
             column = verdict_column(path, part.segment, part.root, trust=trust, now=self._now)
@@ -161,7 +161,7 @@ class States:
         return np.concatenate([np.zeros(0, np.uint8), *(column.verdicts for column in self._verdict_columns())])
 
     def signers(self, docs: Ints) -> dict[str, int]:
-        """Return how many of some documents, ascending, each signer signed; the empty name stands for nobody."""
+        """Count the documents by signer, given in ascending order; the empty name counts those without a signer."""
         found: dict[str, int] = {}
         borders = np.searchsorted(docs, [part.base for part in self._reader.parts] + [self._reader.size])
         for at, (part, column) in enumerate(zip(self._reader.parts, self._verdict_columns(), strict=True)):
@@ -173,7 +173,7 @@ class States:
         return found
 
     def signed_by(self, glob: str) -> Bools:
-        """Return a mask of the documents whose signer, in any case, matches a glob; no signer matches nothing."""
+        """Return a mask of the documents whose signer matches a glob, in any case; unsigned documents never match."""
         masks = [np.zeros(0, bool)]
         for column in self._verdict_columns():
             matched = _matching(column.signers.everything, glob)
@@ -181,20 +181,20 @@ class States:
         return np.concatenate(masks)
 
     def installed_from(self, glob: str) -> Bools:
-        """Return a mask of the documents of skills that came from a source that matches a glob."""
+        """Return a mask of the documents of skills that were installed from a source matching a glob."""
         found = np.zeros(self._reader.size, bool)
         for source in _matching(self._installed, glob):
             found[self._installed[source]] = True
         return found
 
     def installed(self, docs: Ints) -> dict[str, int]:
-        """Return how many of some documents, ascending, came from each source."""
+        """Count the documents by the source they were installed from, given in ascending order."""
         counts = {source: int(np.isin(docs, these).sum()) for source, these in self._installed.items()}
         return {source: count for source, count in counts.items() if count}
 
     @cached_property
     def _installed(self) -> dict[str, Ints]:
-        """The documents of skills by the source that they came from: by their metadata, else by a record."""
+        """The documents of skills by the source they were installed from: in their metadata, else in a record."""
         found = dict[str, list[Ints]]()
         for part in self._reader.parts:
             entries, low, high = part.segment.keywords, *part.segment.keyword_range(_STATED)
@@ -210,13 +210,16 @@ class States:
         return {source: unique(*several) for source, several in found.items()}
 
     def sources(self, root: Root) -> Mapping[str, str]:
-        """Return where the skills of a root came from: folder → source."""
+        """Return folder → source for the installed skills of a root."""
         if root not in self._sources:
             self._sources[root] = installed_sources(root)
         return self._sources[root]
 
     def sources_of(self, item_type: str, item_id: str, known: Part | None = None) -> list[str]:
-        """Return the source of every live document with this type and id, by priority; ``known`` is a part with one."""
+        """Return the source of every live document with this type and id, by priority.
+
+        ``known`` is a part that has one.
+        """
         entry, sources = f"key{SEPARATOR}{item_type}:{item_id}", list[str]()
         for part in self._everywhere.parts:
             segment = part.segment
@@ -228,7 +231,7 @@ class States:
         return sources
 
     def sharing(self, sources: Sequence[str], source: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return ``(shadows, shadowed_by)``: of all sources of an item those of lower and of higher priority."""
+        """Return ``(shadows, shadowed_by)``: the other sources of an item with lower and with higher priority."""
         if len(sources) == 1 and sources[0] == source:
             return (), ()
         rank = self._rank
@@ -242,16 +245,16 @@ class States:
 
 
 def _matching(names: Iterable[str], glob: str) -> set[str]:
-    """Return which of a few names match a folded glob, in any case; an empty one matches nothing."""
+    """Return the names that match a folded glob, in any case; an empty name never matches."""
     distinct = sorted((fold_value(name), name) for name in set(names) if name)
     offsets, buffer = pack([folded for folded, _ in distinct])
     return {distinct[at][1] for at in Strings(offsets, memoryview(buffer)).matching(glob)}
 
 
 def _shadowing(everywhere: Reader) -> dict[str, Bools]:
-    """Return which documents are ``shadowed`` and ``shadowing``: a root of higher or lower priority has their key too.
+    """Return masks of the ``shadowed`` and ``shadowing`` documents: a root of higher or lower priority has their key.
 
-    The masks are kept as long as the reader: to compare the keys of 90,000 items takes 0.15 s.
+    The masks are kept as long as the reader, because comparing the keys of 90,000 items takes 0.15 s.
     """
     if everywhere not in _kept_shadowing:
         keys = [_living(part) for part in everywhere.parts]
@@ -270,7 +273,7 @@ def _shadowing(everywhere: Reader) -> dict[str, Bools]:
 
 
 def _living(part: Part) -> dict[str, int]:
-    """Return ``type:id`` of every live document of one segment, and the number of that keyword entry."""
+    """Return ``type:id`` → number of the keyword entry, for every live document of one segment."""
     first, bounds, docs = part.segment.keyword_postings("key")
     if not len(docs):
         return {}
@@ -279,7 +282,7 @@ def _living(part: Part) -> dict[str, int]:
 
 
 def accepted(reader: Reader, node: bound.Filter, states: States) -> Bools:
-    """Return which documents a filter accepts; deleted ones may be among them."""
+    """Return a mask of the documents that a filter accepts. It may include deleted documents."""
     match node:
         case bound.HasState(name=name):
             return states.having(name)
@@ -305,7 +308,7 @@ def accepted(reader: Reader, node: bound.Filter, states: States) -> Bools:
 
 
 def related(graph: Graph, node: bound.Relation) -> Bools:
-    """Return which documents a condition on relations accepts, among those of all spaces."""
+    """Return a mask, over all spaces, of the documents that a condition on relations accepts."""
     match node:
         case bound.Refers(name="references", pattern=pattern):
             return graph.referring_to(pattern)
@@ -317,7 +320,7 @@ def related(graph: Graph, node: bound.Relation) -> Bools:
 
 
 def in_scope(reader: Reader, scope: Scope) -> Bools:
-    """Return a mask of the documents that one part of a scope holds."""
+    """Return a mask of the documents in one part of a scope."""
     masks = [np.zeros(0, bool)]
     for part in reader.parts:
         mask = part.segment.types == TYPE_NUMBER[scope.item_type]
@@ -334,7 +337,7 @@ def in_scope(reader: Reader, scope: Scope) -> Bools:
 
 
 def _by_value(reader: Reader, node: bound.Has | bound.Glob | bound.Similar | bound.Between) -> Bools:
-    """Return which live documents have a keyword value that the node accepts."""
+    """Return a mask of the live documents with a keyword value that the node accepts."""
     found = []
     for part in reader.parts:
         entries = part.segment.keywords

@@ -1,7 +1,7 @@
-"""The last relaxation stage, ``any``: the query for words of which no item has all.
+"""The last relaxation stage, ``any``: the query used if no item has all words.
 
-Words with little content are recognised by a list, by rarity, and by brevity: frequent words are short (Zipf's law of
-abbreviation), and descriptions lack many words that are frequent in questions, so that rarity alone overrates them. For
+Words with little content are recognised by a list, by rarity, and by length. Frequent words are short (Zipf's law of
+abbreviation). Descriptions lack many words that are frequent in questions, so rarity alone would overrate these. For
 the same reason a short word that no item has is more likely a frequent word of the language than a typo.
 """
 
@@ -27,16 +27,16 @@ from rye.search.positions import Effort
 from rye.search.term import Term
 
 FULL_LENGTH = 6
-"""A word of this many letters counts in full, a shorter one by its share; one typo is corrected per this many."""
+"""A word of this many letters has full weight, a shorter one its share. One typo per this many letters is corrected."""
 
 LEAST_JOINED = 3
-"""Letters that each of two neighbouring words must have for both to be looked for written as one as well."""
+"""Least letters of two neighbouring words that are also searched as one word."""
 
 MAX_PAIRS = 256
-"""Pairs of letters that one run of text without blanks is read as: a longer one costs no more."""
+"""Most pairs of letters read from one run of text without spaces; longer runs cost no more."""
 
 MAX_NAMED = 5
-"""Words that a warning names."""
+"""Most words that a warning names."""
 
 
 _FUNCTION_WORDS = (
@@ -45,27 +45,27 @@ _FUNCTION_WORDS = (
     "was we were what when where which who whom whose why will with would you your"
 )
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
-"""English words without content: in a bag of words, no item needs to have them beside the others."""
+"""English words without content: in a bag of words, items need not have them if they have the others."""
 
 FUNCTION_WEIGHT = 0.2
-"""What a function word counts for in stage ``any``: where items are few, it may be as rare as a word with content."""
+"""Weight of a function word in stage ``any``; with few items it may be as rare as a word with content."""
 
 _WORD = re.compile(r"[^\w\s]{0,3}(\w+)[^\w\s]{0,3}")
 """A word with the punctuation beside it."""
 
 _IDENTIFIER = re.compile(r"[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]")
-"""What a word has that is an identifier: a digit beside a letter, or a capital behind a small letter."""
+"""Marks a word as an identifier: a digit beside a letter, or a capital after a small letter."""
 
 
 class Relaxed(NamedTuple):
-    """Words as stage ``any`` looks for them.
+    """Words as stage ``any`` searches for them.
 
     Attributes:
-        query: Any of the words, each with what it counts for as a boost.
-        corrected: Words that no item has → what was looked for instead.
-        certainty: The same words → what the correction counts for, from 0 to 1.
+        query: Any of the words, boosted by their weights.
+        corrected: Words that no item has → the words searched instead.
+        certainty: The same words → the weight of the correction, from 0 to 1.
         missing: Words that no item has and that resemble none.
-        words: The words themselves.
+        words: The words as written.
     """
 
     query: ast.Node
@@ -75,7 +75,7 @@ class Relaxed(NamedTuple):
     words: tuple[ast.Word, ...]
 
     def suggestion(self) -> str:
-        """Return the words with those corrected that no item has; nothing where none was."""
+        """Return the words with the corrections applied; empty if there are none."""
         if not self.corrected:
             return ""
         read: list[str] = []
@@ -86,9 +86,9 @@ class Relaxed(NamedTuple):
         return " ".join(str(ast.Word(text)) for text in read)
 
     def reading(self, text: str, is_token: Callable[[str], bool], unknown: Callable[[str], bool]) -> tuple[str, float]:
-        """Return a text with slips corrected and without unknown identifiers, and the least certainty of a correction.
+        """Return a text with typos corrected and without unknown identifiers, and the least certainty of a correction.
 
-        A word that is one token of the model belongs to its language: it is neither corrected nor left out.
+        A word that is one token of the model is part of its vocabulary, so it is neither corrected nor left out.
         """
         slips = {word: near for word, near in self.corrected.items() if not is_token(word)}
 
@@ -104,7 +104,7 @@ class Relaxed(NamedTuple):
         return " ".join(read.split()), min((self.certainty[word] for word in slips), default=1.0)
 
     def messages(self) -> list[str]:
-        """Return a sentence on the words that were corrected, and one on those that no item has."""
+        """Return a sentence on the corrected words, and one on the words that no item has."""
         read = [f"{word!r} as {instead!r}" for word, instead in self.corrected.items()]
         lacking = [repr(word) for word in self.missing]
         return [f"{start} {_listed(found)}" for start, found in (("read", read), ("no item has", lacking)) if found]
@@ -116,7 +116,7 @@ def _listed(found: Sequence[str]) -> str:
 
 
 class Dictionary:
-    """The words that live items have in some fields, as far as a query asks for them."""
+    """The words of live items in the given fields, looked up on demand."""
 
     def __init__(self, reader: Reader, fields: Bools) -> None:
         self._reader = reader
@@ -125,15 +125,15 @@ class Dictionary:
         self._effort = Effort()
 
     def frequency(self, part: str, how: How = How.INFLECTED) -> int:
-        """Return in how many items a part stands, added up over the terms it expands to."""
+        """Return in how many items a part occurs, summed over the terms it expands to."""
         return expand(self._reader, Pattern(part, how)).frequency(self._fields)
 
     def within(self, field: str) -> Dictionary:
-        """Return the words of one text field."""
+        """Return the dictionary of one text field."""
         return Dictionary(self._reader, np.asarray([name == field for name in TEXT_FIELDS]))
 
     def has(self, text: str) -> bool:
-        """Return whether some item has a word as a whole: its parts in a row, maybe inflected, or its joined form."""
+        """Return whether an item has a word in full: its parts in a row, maybe inflected, or its joined form."""
         run = words_of(text)
         if run is None:
             return False
@@ -141,7 +141,7 @@ class Dictionary:
         return bool(Term(self._reader, query, self._effort).docs)
 
     def knows(self, text: str) -> bool:
-        """Return whether items have every part of a word, itself or inflected, wherever; or its joined form."""
+        """Return whether items have every part of a word at any place, maybe inflected, or its joined form."""
         if text not in self._known:
             run = words_of(text)
             joined = run is not None and run.joined is not None and self._has_exactly(run.joined.text)
@@ -152,14 +152,13 @@ class Dictionary:
         return self._known[text]
 
     def _has_exactly(self, part: str) -> bool:
-        """Return whether a part stands in any item as written, which is soon known."""
         return self.frequency(part, How.EXACT) > 0
 
     def nearest(self, part: str, start: str = "") -> tuple[str, float]:
-        """Return the term nearest to a part among those with a start, the most frequent among equals.
+        """Return the nearest term to a part that begins with ``start``, the most frequent of equals, and its weight.
 
-        Two letters that changed places are one edit here, as people make it. The second value is the weight: one minus
-        the edits for each letter; 0 where there is no such term.
+        Two letters that changed places count as one edit, because people often make that mistake. The weight is one
+        minus the edits per letter; it is 0 if there is no term.
         """
         rows: dict[str, tuple[float, int]] = {}
         found = expand(self._reader, Pattern(part, How.FUZZY, start=start))
@@ -173,17 +172,17 @@ class Dictionary:
 
 
 _JOINED = 0.75
-"""What two neighbours as one word count for: both of them count already, and so rare a term would outweigh the rest."""
+"""Weight of two neighbours as one word. Both already count by themselves, and so rare a term would outweigh them."""
 
 
 def relax(words: Mapping[ast.Word, int], dictionary: Dictionary, *, forgiving: bool = True) -> Relaxed:
-    """Return the query to try where no item has all words, or too few have all of a sentence.
+    """Return the query to try if no item has all words, or too few items have all words of a sentence.
 
-    A word counts as often as it stands in the query: what a long request repeats is what it is about.
+    A word counts as often as it occurs in the query, because a long request repeats its topic.
 
-    A word of several parts that no item has as a whole is read as its parts. A part that no item has is read as the
-    nearest term of the same first letter, which slips seldom change, within one edit for each six letters. Neighbours
-    that some item writes as one word are looked for in that form too.
+    A word of several parts that no item has in full is read as its parts. A part that no item has is read as the
+    nearest term with the same first letter, which typos seldom change, within one edit per six letters. Neighbours that
+    some item writes as one word are also searched in that form.
     """
     loud = not any(ch.islower() for word in words for ch in word.text)
     weights: dict[str, float] = {}
@@ -217,10 +216,10 @@ def relax(words: Mapping[ast.Word, int], dictionary: Dictionary, *, forgiving: b
 
 
 def _pieces(text: str, dictionary: Dictionary) -> list[str]:
-    """Return a word as it is to be looked for: its one part, or the whole where some item has it, or its parts.
+    """Return the words to search for instead of a word: itself if it is simple or some item has it, else its parts.
 
-    Of text without blanks every two neighbouring letters that items have are looked for together, as most of its words
-    have two.
+    In text without spaces, every two neighbouring letters that items have are searched together, because most of its
+    words have two.
     """
     parts = analysis.parts(text)
     if (len(parts) > 1 or analysis.has_signs(text)) and dictionary.has(text):
@@ -234,9 +233,9 @@ def _pieces(text: str, dictionary: Dictionary) -> list[str]:
 
 
 def _nearest_like(part: str, dictionary: Dictionary) -> tuple[str, float]:
-    """Return the known word that an unknown one may be a slip of, with its weight; ``("", 0.0)`` where there is none.
+    """Return the known word that an unknown word may be a typo of, with its weight; ``("", 0.0)`` if there is none.
 
-    A number is no slip: another one means something else.
+    A number is never a typo: another number means something else.
     """
     if any(map(str.isdigit, part)):
         return "", 0.0
@@ -246,7 +245,7 @@ def _nearest_like(part: str, dictionary: Dictionary) -> tuple[str, float]:
 
 
 def _brevity(text: str) -> float:
-    """Return the weight of a word by its length; scripts without small letters are not measured by it."""
+    """Return the weight of a word by its length. Words in scripts without small letters have full weight."""
     if text.casefold() in FUNCTION_WORDS:
         return FUNCTION_WEIGHT
     letters = "".join(analysis.parts(text))
@@ -254,7 +253,7 @@ def _brevity(text: str) -> float:
 
 
 def _joined(one: str, other: str, dictionary: Dictionary) -> str:
-    """Return two words written as one, where both are plain and some item has that term."""
+    """Return two words written as one, if both are plain and some item has that term; else an empty string."""
     parts = [analysis.parts(text) for text in (one, other)]
     if any(len(each) != 1 or len(each[0]) < LEAST_JOINED for each in parts):
         return ""

@@ -1,4 +1,4 @@
-"""The arguments of a search, checked: the values by the table of parameters, here what the engine knows besides."""
+"""Check the arguments of a search: values by the table of parameters, and rules between them here."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from rye.search.fusion import Fusion
 MAX_SEMANTIC_LIMIT = 100
 """Hits on a page in semantic mode."""
 BOOSTS: Mapping[str, float] = defaults_of(BoostParts)
-"""Factors of similarities, by source."""
+"""Default similarity factors, by source."""
 
 _PROXIMITY: int = parameters_of(ProximityParts)["max_distance"].default
 _FUSION = Fusion()
 _QUERY = Parameter("Text in the query language", "", name="query", longest=MAX_QUERY)
 MANUAL = "rye/"
-"""How the ids of rye's own items begin."""
+"""Prefix of the ids of rye's own items."""
 
 EACH = 5
-"""Items and sections that are looked at for each section that is wanted."""
+"""Items and sections considered per section requested."""
 
 
 class Mode(NamedTuple):
@@ -41,9 +41,9 @@ class Mode(NamedTuple):
 
     Attributes:
         name: ``keyword``, ``semantic`` or ``hybrid``; ``auto`` until the query is planned.
-        threshold: The similarity of a semantic match; None for what the model brings.
-        boosts: Source → factor, in semantic mode, where the caller names one.
-        fusion: How the two scores become one, in hybrid mode.
+        threshold: The similarity of a semantic match; None for the model's default.
+        boosts: Source → factor, in semantic mode, as given by the caller.
+        fusion: How the two scores are combined, in hybrid mode.
     """
 
     name: str = "auto"
@@ -53,25 +53,25 @@ class Mode(NamedTuple):
 
     @property
     def narrows(self) -> bool:
-        """Whether matches may be left out because their scores are too low."""
+        """Whether matches with low scores may be left out."""
         return self.name == "hybrid" and self.fusion.narrows
 
     def factors(self, users: Mapping[str, float]) -> Mapping[str, float]:
-        """Return source → factor: what the caller names, else what the user's settings say, else :data:`BOOSTS`."""
+        """Return source → factor: the caller's, else the user's settings, else :data:`BOOSTS`."""
         return {**BOOSTS, **users, **self.boosts}
 
     @property
     def plain(self) -> bool:
-        """Whether nothing but the mode was asked for."""
+        """Whether no option besides the mode is set."""
         return self == Mode(self.name)
 
 
 class Request(NamedTuple):
-    """One search, valid in all its parts.
+    """One checked search.
 
     Attributes:
         options: Every argument by its name, with defaults; a new one needs no attribute of its own.
-        fuzzy: Whether every word, or (False) none, forgives typos, also when relaxed; None: as it comes.
+        fuzzy: Whether every word (True) or no word (False) forgives typos, also when relaxed; None for the default.
     """
 
     query: str
@@ -96,7 +96,7 @@ class Request(NamedTuple):
 
     @property
     def is_auto(self) -> bool:
-        """Whether the mode is left to the search, also once it is settled."""
+        """Whether mode ``auto`` was requested; still true after the mode is resolved."""
         return bool(self.options["mode"] == "auto")
 
     @property
@@ -106,15 +106,15 @@ class Request(NamedTuple):
 
 
 def make_request(query: str, given: Mapping[str, Any], takes: type = SearchOptions) -> Request:
-    """Check the arguments of a search, those that ``takes`` declares, and return them as a request.
+    """Check the arguments of a search against the options of ``takes``, and return them as a request.
 
     Raises:
-        ArgumentError: One of them is not valid; the message lists what is.
+        ArgumentError: An argument is not valid; the message lists valid values.
         TypeError: There is no such argument.
     """
     check(_QUERY, query)
     asked, parameters = dict(given), parameters_of(takes)
-    for name in {"scope", "facets"} & set(asked) & set(parameters):  # which are read here
+    for name in {"scope", "facets"} & set(asked) & set(parameters):  # these two are parsed here
         check_size(parameters[name], asked[name])
     scopes = parse_scope(asked.pop("scope", "*"))
     facets = read_facets(asked.pop("facets")) if takes is SearchOptions and "facets" in asked else ()
@@ -151,15 +151,15 @@ def _mode(options: Mapping[str, Any]) -> Mode:
 
 
 def names_manual(request: Request) -> bool:
-    """Return whether the scope or the space of a request names rye's own manual."""
+    """Return whether the scope or the space of a request selects rye's own manual."""
     return request.space == "system" or any(scope.prefix.startswith(MANUAL) for scope in request.scopes)
 
 
 class SectionRequest(NamedTuple):
-    """One retrieval of sections, valid in all its parts.
+    """One checked retrieval of sections.
 
     Attributes:
-        search: What to find.
+        search: The search for the items.
         recency_weight, authority_weight: The shares of a score that depend on age and on authority; at most 1 together.
         half_life_days: Age at which recency is one half.
         max_chars: Characters of all texts together; None for no limit.
@@ -173,13 +173,13 @@ class SectionRequest(NamedTuple):
 
     @property
     def for_items(self) -> Request:
-        """The search for the items; what else a hit has to meet is asked of the chunks."""
+        """The search for the items. Further conditions of fusion apply to chunks, not to items."""
         mode = self.search.mode
         return self.search._replace(offset=0, mode=mode._replace(fusion=Fusion(*mode.fusion[:4])))
 
     @property
     def top_k(self) -> int:
-        """The numbers of items by meaning, of items by words, and of sections that are considered."""
+        """The numbers of items by similarity, of items by words, and of sections that are considered."""
         return EACH * self.search.limit
 
 
@@ -187,7 +187,7 @@ def make_section_request(query: str, given: Mapping[str, Any]) -> SectionRequest
     """Check the arguments of ``Registry.sections``.
 
     Raises:
-        ArgumentError: One of them is not valid; the message lists what is.
+        ArgumentError: An argument is not valid; the message lists valid values.
     """
     search = make_request(query, given, SectionOptions)
     if not query.strip():

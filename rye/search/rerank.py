@@ -1,12 +1,12 @@
-"""Re-ranking: the best hits of a search by meaning are compared with the query by a slower, more exact model.
+"""Re-ranking: a slower, more exact model compares the best hits of a semantic search with the query.
 
-The score of one of the first :data:`DEPTH` hits, which a second model compares with the query, becomes::
+The score of each of the first :data:`DEPTH` hits, which the second model compares with the query, becomes::
 
     0.5 · cosine(query, title + description + beginning of the text) + 0.36 · score / best score
 
-and that of any other hit the second term alone, so that hits stay in the order of their scores. Vectors are made for
-these hits only and kept by the digest of their bytes, also for later processes. Time is limited: hits are embedded from
-the first one on, and those for which no time is left keep their places behind the others.
+The score of any other hit is the second term alone, so these hits keep their order. Vectors are made only for the hits
+compared, and are kept by the digest of their bytes, also for later processes. Time is limited: hits are embedded from
+the first one on, and hits for which no time is left keep their places after the others.
 
 The weights were chosen on labelled queries for tools and abstracts; ``tests/benchmarks/RANKING.md`` has the figures.
 """
@@ -30,22 +30,22 @@ from rye.index.reader import Floats
 from rye.items.model import Item, ItemType
 
 DEPTH = 50
-"""Hits that are compared."""
+"""Most hits that are compared."""
 
 CHARS = 1_000
 """Characters of an item that the second model reads."""
 
 SECONDS = 0.4
-"""For about how long one search makes vectors, at most."""
+"""Most time, approximately, that one search spends on making vectors."""
 
 BY_MODEL, BY_SCORE = 0.5, 0.36
-"""What the cosine and the score of the first stage count for."""
+"""Weights of the cosine and of the first-stage score."""
 
 RECIPE = "title, description, beginning: 1"
-"""Names what :func:`text_of` returns; a change of it makes all vectors anew."""
+"""Version of :func:`text_of`. Change it with that function, so that all vectors are made anew."""
 
 _AT_A_TIME = 16
-"""Texts that are embedded before the time is looked at."""
+"""Texts that are embedded before the time is checked."""
 
 
 class Reranked(NamedTuple):
@@ -53,8 +53,8 @@ class Reranked(NamedTuple):
 
     Attributes:
         scores: Shape ``(hits,)``: in the order of the hits given.
-        cosines: By document: the cosine of each that was compared, 0 instead of a negative one.
-        factor: What the score of the first stage was multiplied by.
+        cosines: By document: the cosine of each that was compared; negative ones are 0.
+        factor: The factor of the first-stage scores.
     """
 
     scores: Floats
@@ -63,11 +63,11 @@ class Reranked(NamedTuple):
 
 
 class Reranker:
-    """Compares hits with a query by a second model; safe to use from threads.
+    """Compares hits with a query by a second model; thread-safe.
 
     Args:
         embedder: The model.
-        seconds: For about how long a search may embed texts, if that is less than :data:`SECONDS`.
+        seconds: Time limit for embedding in one search, if less than :data:`SECONDS`.
         kept: The vectors that earlier processes have made.
     """
 
@@ -95,9 +95,9 @@ class Reranker:
             docs: Shape ``(hits,)``: the documents.
             scores: Shape ``(hits,)``: their scores, at least 0.
             digest: Returns the SHA-256 of the bytes of a document, in hexadecimal digits.
-            text: Returns what the model reads of a document; empty where its file cannot be read.
-            may_embed: Whether vectors may be made. A later page takes those that the first one made, so that its hits
-                follow those of the first page.
+            text: Returns the text of a document for the model; empty if its file cannot be read.
+            may_embed: Whether vectors may be made. A later page uses only the vectors that the first page made, so that
+                its hits follow those of the first page.
 
         Raises:
             UnavailableError: The model cannot be used.
@@ -114,7 +114,7 @@ class Reranker:
     def _embed(
         self, docs: Sequence[int], digest: Callable[[int], str], text: Callable[[int], str] | None
     ) -> list[Rows]:
-        """Return the vectors of the first documents: of as many as are known, or made before the time is over.
+        """Return the vectors of the first documents, up to the first that is neither known nor made in time.
 
         Without ``text`` none are made.
         """
@@ -130,7 +130,7 @@ class Reranker:
             known |= zip((key for key, _ in some), self._embedder.embed([text(doc) for _, doc in some]), strict=True)
         with self._lock:
             for key in keys:
-                if key in known and known[key].any():  # zeros: there was no text to read
+                if key in known and known[key].any():  # zeros: the text was empty
                     self._vectors[key] = known[key]
                     self._vectors.move_to_end(key)
             while len(self._vectors) > KEPT:
@@ -141,9 +141,9 @@ class Reranker:
 
 
 def text_of(item: Item) -> str:
-    """Return what the second model reads of an item: its title or name, description, and the beginning of its text.
+    """Return the text of an item for the second model: title or name, description, and the beginning of the body.
 
-    The text of a tool is code, which the model does not know.
+    The body of a tool is left out, because it is code, which the model does not understand.
     """
     body = "" if item.type == ItemType.TOOL else item.body[:CHARS]
     return f"{item.title or item.name}\n{item.description}\n{body}"[:CHARS]

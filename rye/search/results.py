@@ -1,4 +1,4 @@
-"""The answers to a search and to a retrieval of sections; their ``to_dict`` is the JSON of every surface."""
+"""The responses to a search and to a retrieval of sections. Every surface returns their ``to_dict`` as JSON."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rye.trust.model import Signature
 
 
 class SearchWarning(str):
-    """A warning about a search itself, which names no item and no file."""
+    """A warning about the search itself, not about an item or a file."""
 
     __slots__ = ()
 
 
 class Replaced(str):
-    """A warning that what the query names exactly is hidden, with what takes its place."""
+    """A warning that an item the query names exactly is hidden, with its successor."""
 
     __slots__ = ()
 
@@ -30,8 +30,8 @@ class ClauseTrace(Report):
     """The contribution of one field of one item to one clause of a query.
 
     ``contribution`` is this field's share of the item's score; the shares of all traces sum to the score. ``weight`` is
-    the most that the term query could contribute, in all fields together, and ``unboosted`` the same without boosts.
-    ``words`` are the words of the field that matched, with how often each occurs, the most frequent first.
+    the greatest contribution that the term query can make, in all fields together, and ``unboosted`` the same without
+    boosts. ``words`` are the words of the field that matched, with how often each occurs, the most frequent first.
     """
 
     clause: str
@@ -51,11 +51,11 @@ class HybridMatch(Report):
     """The scores behind one hit of a hybrid search, in percent with one decimal.
 
     Attributes:
-        total, semantic, keyword: The fused score, the similarity (0 where it is negative), the keyword score.
-        header: The headings that lead to the section whose meaning is nearest, else the description.
-        matched_symbols: Names defined in the item that have a word of the query as a part, also inflected; those
-            with most of its words first.
-        definition_lines: Where they are: ``name@L12-L40``, or ``name@L12`` for a single line.
+        total, semantic, keyword: The fused score, the similarity (0 if it is negative), the keyword score.
+        header: The headings of the most similar section, else the description.
+        matched_symbols: Names defined in the item that contain words of the query, maybe inflected; names with the most
+            words first.
+        definition_lines: Where they are defined: ``name@L12-L40``, or ``name@L12`` for a single line.
     """
 
     total: float
@@ -134,7 +134,7 @@ class SearchResult(Report):
     installed_from: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON-able values; ``explain``, ``similarity`` and ``hybrid`` only where there is one."""
+        """Return JSON-able values; ``explain``, ``similarity`` and ``hybrid`` only if they are set."""
         data = {name: as_json(getattr(self, name)) for name in self.__dataclass_fields__ if name not in _OPTIONAL}
         data["symbols"] = [each.to_dict() for each in self.symbols]
         optional = {name: as_json(getattr(self, name)) for name in _OPTIONAL}
@@ -262,7 +262,7 @@ class SectionHit(Report):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionResponse(Response):
-    """One page of sections and what there is to know about the whole.
+    """One page of sections, and facts about the whole search.
 
     Attributes:
         results: The page, best first; superseded, deprecated and yanked ones last.

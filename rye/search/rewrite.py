@@ -1,8 +1,8 @@
-"""How a query is read: its text and options → the queries to try, decided once, before anything is evaluated.
+"""Plan a query: turn its text and options into the queries to try, before anything is evaluated.
 
-A query that parses means what it says. One that does not, or that names a field which is like no other, is searched as
-plain words, with a warning. Plain words are then tried in stages, from strict to broad; the first with a hit answers. A
-query with operators that finds nothing as written is searched by its words, or as one phrase.
+A query that parses is taken literally. One that does not parse, or that names a field unlike any known field, is
+searched as plain words, with a warning. Plain words are then tried in stages, from strict to broad; the first stage
+with a hit answers. A query with operators that finds nothing as written is searched by its words, or as one phrase.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from rye.search.relax import FUNCTION_WORDS
 from rye.search.request import Request
 
 ANY_LIMIT = 10
-"""Hits that the last stage, ``any``, gives at most; a sentence of which fewer items have all words goes on to it."""
+"""Most hits of the last stage, ``any``. A sentence continues to that stage if fewer items than this have all words."""
 
 STAGES = ("all", "text", "fuzzy", "substring", "any", "literal")
-"""The names of all stages, the strictest first; ``literal`` takes the place of ``any`` in a query that excludes."""
+"""The names of all stages, the strictest first; ``literal`` replaces ``any`` in a query that excludes."""
 
 AS_WRITTEN = ("all", "text")
-"""The first stage: every word as it is written, in a query or in plain words."""
+"""The first stage: every word as written, in a query or in plain words."""
 
 _UMLAUT = {"ae": "ä", "oe": "ö", "ue": "ü"}
 _UMLAUTS = re.compile("[aou]e", re.IGNORECASE)
 
 _LEAST_SPLIT, _MAX_SPLIT = 3, 40
-"""Letters, at least, of each of two words that a word may be, and, at most, of that word."""
+"""To split a word in two: the least letters of each half, and the most letters of the word."""
 
 SENTENCE = 4
-"""More words than these are a sentence, which is not matched by parts of words: long items have all of them."""
+"""More words than these are a sentence, which is not matched by parts of words: long items would match every time."""
 
 REQUEST = 8
 """More words than these are a pasted request: its operators are punctuation if it finds nothing as written."""
@@ -65,8 +65,8 @@ class Stage(NamedTuple):
     Attributes:
         name: Its label.
         ast: The query.
-        enough: The hits from which on it answers; the last stage answers with any.
-        wider: The stage that answers in its place where it has more hits.
+        enough: The least hits with which it answers; the last stage answers with any number.
+        wider: The stage that answers instead if it has more hits.
     """
 
     name: str
@@ -76,12 +76,12 @@ class Stage(NamedTuple):
 
 
 class Fallback(NamedTuple):
-    """What a query with operators is searched for when it finds nothing as written.
+    """The search used when a query with operators finds nothing as written.
 
     Attributes:
-        words: Any of these, and how often each stands in the query; empty for a short query that excludes something.
-        conditions: What hits have to meet besides: the conditions of a short query, such as ``type:tool``.
-        phrase: The text of a short query that excludes something, as one phrase.
+        words: Search for any of these, with how often each occurs in the query; empty for a short query that excludes.
+        conditions: Further conditions for hits: those of a short query, such as ``type:tool``.
+        phrase: The text of a short query that excludes, as one phrase.
     """
 
     words: Mapping[ast.Word, int] = {}
@@ -89,7 +89,7 @@ class Fallback(NamedTuple):
     phrase: ast.Node | None = None
 
     def stages(self, read: Callable[[], ast.Node]) -> Iterator[Stage]:
-        """Yield the queries to try; ``read`` returns what stage ``any`` looks for."""
+        """Yield the queries to try; ``read`` returns the query of stage ``any``."""
         if self.words:
             yield Stage("any", _and([read(), *self.conditions]))
         if self.phrase:
@@ -100,17 +100,17 @@ class Plan(NamedTuple):
     """The queries to evaluate.
 
     Attributes:
-        main: What the query says.
-        fixed: What the ``fields`` dictionary adds, by field; it never relaxes.
-        bag: The words of a bare bag of words, or of a query that may be a question, and how often each stands there:
-            they may name items. Empty for any other query.
-        words: Those that may relax: none or all of them.
+        main: The query as read.
+        fixed: The entries of the ``fields`` option, by field; they never relax.
+        bag: The words of a bag of words, or of a query that may be a question, with how often each occurs: they may
+            name items. Empty for any other query.
+        words: The words that may relax: none or all of them.
         forgiving: Whether typos in them may be forgiven.
         dropped: What lenient parsing left out.
-        warnings: Options that had nothing to act on, and entries of ``fields`` that are searched as plain words.
-        prefixed: What the first stage looks for instead of ``main`` in a prefix search.
+        warnings: Options that had no effect, and entries of ``fields`` that are searched as plain words.
+        prefixed: The query of the first stage, instead of ``main``, in a prefix search.
         fault: Why the query is searched as plain words, if it is.
-        fallback: What a query with operators is searched for when it finds nothing as written.
+        fallback: The search used when a query with operators finds nothing as written.
     """
 
     main: ast.Node
@@ -126,11 +126,11 @@ class Plan(NamedTuple):
 
     @property
     def relaxing(self) -> Mapping[ast.Word, int]:
-        """The words that stage ``any`` looks for."""
+        """The words that stage ``any`` searches for."""
         return self.words or (self.fallback.words if self.fallback else {})
 
     def in_words(self) -> Plan:
-        """Return the plan of its words alone."""
+        """Return the plan that searches for the words alone."""
         words = self.relaxing
         return self._replace(main=_and(words), words=words, bag=words, fallback=None)
 
@@ -140,13 +140,13 @@ class Plan(NamedTuple):
         return bool(self.relaxing) and not (self.is_prose() or (self.fallback and self.fallback.conditions))
 
     def is_prose(self) -> bool:
-        """Return whether the query is words, quoted words and question marks alone."""
+        """Return whether the query consists only of words, quoted words and question marks."""
         return query.loosen(self.main) is not None
 
     def stages(self, unknown: Callable[[str], bool], read: Callable[[], ast.Node]) -> Iterator[Stage]:
         """Yield the queries to try, from strict to broad; the first with enough hits answers.
 
-        ``unknown`` says whether no item has a word; ``read`` returns what stage ``any`` looks for.
+        ``unknown`` returns whether no item has a word; ``read`` returns the query of stage ``any``.
         """
         sentence = len(self.words) > SENTENCE
         enough = ANY_LIMIT if sentence else 1
@@ -166,7 +166,7 @@ class Plan(NamedTuple):
                 substring = Stage("substring", _and(pieces))
         if self.forgiving and (lacking or not sentence):
             targets = lacking or self.words
-            # a number is no slip: another one means something else
+            # a number is never a typo: another number means something else
             slips = [word for word in targets if not any(map(str.isdigit, word.text))]
             words = [_with_slips(word, unknown) if word in slips else word for word in self.words]
             if slips:
@@ -178,15 +178,15 @@ class Plan(NamedTuple):
 
 
 def read_query(request: Request, keys: Keys = frozenset) -> Plan:
-    """Return how a query and its ``fields``, ``fuzzy`` and ``proximity`` dictionaries are read.
+    """Parse a query and its ``fields``, ``fuzzy`` and ``proximity`` options into a plan.
 
     Args:
-        request: What was asked.
+        request: The request.
         keys: Returns the metadata keys of the items.
 
     Raises:
-        QueryError: An unknown field that is like a known one, another fault in what a field is asked for, or any fault
-            where ``relax`` is off.
+        QueryError: An unknown field similar to a known one, another fault in the value of a field, or any fault if
+            ``relax`` is off.
         ArgumentError: ``proximity`` does not fit the query.
     """
     plain = _plain_words(request.query)
@@ -205,7 +205,7 @@ def read_query(request: Request, keys: Keys = frozenset) -> Plan:
 
 
 def _read_parsed(request: Request, parsed: ast.Parsed, keys: Keys) -> Plan:
-    """Return how a query that parses is read."""
+    """Return the plan of a query that parses."""
     main = parsed.ast
     if not request.relax or _is_near(request, main) or query.as_words(main) is not None:
         return _plan(request, main, parsed.dropped, keys)
@@ -220,12 +220,11 @@ def _read_parsed(request: Request, parsed: ast.Parsed, keys: Keys) -> Plan:
 
 
 def _is_request(words: ast.Node) -> bool:
-    """Return whether plain words are as many as those of a pasted request."""
     return len(_operands(words)) > REQUEST
 
 
 def _fallback(text: str, main: ast.Node, plain: ast.Node) -> Fallback | None:
-    """Return what to search for when a query with operators finds nothing as written; None if it names no word.
+    """Return what to search for if a query with operators finds nothing as written; None if it has no word.
 
     Args:
         text: The query as written.
@@ -241,7 +240,6 @@ def _fallback(text: str, main: ast.Node, plain: ast.Node) -> Fallback | None:
 
 
 def _counted(nodes: Iterable[ast.Node]) -> Mapping[ast.Word, int]:
-    """Count the words among some nodes, wherever they stand."""
     return Counter(node for node in nodes if isinstance(node, ast.Word))
 
 
@@ -256,7 +254,7 @@ def _words_of(leaf: ast.Node) -> ast.Node:
 
 
 def _check_fields(text: str, node: ast.Node, keys: Keys) -> None:
-    """Raise the error of an unknown field; any other fault is found when the query is evaluated."""
+    """Raise the error of an unknown field. Other faults are raised when the query is evaluated."""
     try:
         bind(node, Context(text, node, keys))
     except QueryError as error:
@@ -265,7 +263,7 @@ def _check_fields(text: str, node: ast.Node, keys: Keys) -> None:
 
 
 def visible_query(text: str, *, shorten: bool) -> tuple[str, list[ast.Dropped], list[str]]:
-    """Return a query without invisible characters, cut if it is too long; reports and a warning say what is gone."""
+    """Return a query without invisible characters, cut if it is too long; also reports and warnings about that."""
     text, unseen_ones = _without_invisible(text)
     kept = cut(text) if shorten else text
     if kept == text:
@@ -275,9 +273,9 @@ def visible_query(text: str, *, shorten: bool) -> tuple[str, list[ast.Dropped], 
 
 
 def verbatim(text: str) -> ast.Node | None:
-    """Return a search for words as they stand in a text; what has them so scores higher.
+    """Return a search for the words exactly as in a text; items that match it score higher.
 
-    Of a few plain words, nothing says that they belong together. A path is looked for in the joined forms of paths.
+    Returns None for a few plain words, which need not belong together. A path is searched in the joined forms of paths.
     """
     parts = analysis.parts(text)
     if not 1 < len(parts) <= MAX_PHRASE:
@@ -289,7 +287,7 @@ def verbatim(text: str) -> ast.Node | None:
 
 
 def _parse(text: str, request: Request, keys: Keys) -> ast.Parsed:
-    """Parse a query, and leave out punctuation that stands alone and characters that nobody sees.
+    """Parse a query, and leave out invisible characters and punctuation that stands alone.
 
     Raises:
         QueryError: It does not parse, or names an unknown field.
@@ -312,9 +310,9 @@ def _without_invisible(text: str) -> tuple[str, tuple[ast.Dropped, ...]]:
 
 
 def _without_punctuation(node: ast.Node) -> tuple[ast.Node, tuple[ast.Dropped, ...]]:
-    """Leave out words that are nothing but punctuation, with a report on each; nothing is found if nothing is left.
+    """Leave out words that are only punctuation, with a report on each. If nothing is left, match nothing.
 
-    The value of a field and an operand of NEAR are asked for by name, so these stay.
+    The value of a field and an operand of NEAR are explicit, so these stay.
     """
     if (words := query.as_words(node)) and all(word.text.isalnum() for word in words):
         return node, ()
@@ -351,7 +349,7 @@ def _plain_words(text: str) -> ast.Parsed:
 
 
 def _as_question(node: ast.Node, request: Request) -> ast.Node:
-    """Return a query without the question marks that end its words; among words alone ``type:id`` is the id, too."""
+    """Return a query without the question marks after its words; beside other words, ``type:id`` is read as the id."""
     plain = _without_types(node)
     if len(_operands(plain)) < 2 or query.loosen(plain) is None:
         plain = node
@@ -362,8 +360,8 @@ def _as_question(node: ast.Node, request: Request) -> ast.Node:
 def _is_question(asked: ast.Node, written: ast.Node, request: Request) -> bool:
     """Return whether a query is a question; if not, it is first tried as written.
 
-    One of more than :data:`SENTENCE` words is. Of fewer words, a question mark is punctuation by itself, in a search by
-    meaning, and where it is the only one and ends several words; else it is a wildcard.
+    A query of more than :data:`SENTENCE` words is one. In a shorter query, a question mark is a wildcard, unless it
+    stands alone, the mode is semantic or hybrid, or it is the only one and ends several words.
     """
     words = sum(isinstance(one, ast.Word) for one in _operands(asked))
     if words > SENTENCE:
@@ -377,7 +375,6 @@ def _is_question(asked: ast.Node, written: ast.Node, request: Request) -> bool:
 
 
 def _is_near(request: Request, node: ast.Node) -> bool:
-    """Return whether the option ``proximity`` is given and has two words to act on."""
     return request.proximity is not None and len(list(looked_for(node))) > 1
 
 
@@ -397,7 +394,7 @@ def _without_types(node: ast.Node) -> ast.Node:
 
 
 def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped], keys: Keys) -> Plan:
-    """Apply what else the request says to a query as it was read."""
+    """Apply the other options of the request to a query."""
     dropped, warnings = list(left_out), list[str]()
     proximity = request.proximity if _is_near(request, main) else None
     if proximity is None and request.proximity is not None:
@@ -407,7 +404,7 @@ def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped], key
     if proximity is not None:
         main, prefixed = _near(main, proximity), prefixed and _near(prefixed, proximity)
     elif not request.fuzzy:
-        is_prose = sum(isinstance(one, ast.Word) for one in _operands(main)) > SENTENCE  # which may quote something
+        is_prose = sum(isinstance(one, ast.Word) for one in _operands(main)) > SENTENCE
         found = query.loosen(main) if request.lenient or is_prose else query.as_words(main)
         bag = Counter(word for word in found or () if word.text.isalnum() or analysis.searchable(word.text))
     fixed = tuple(
@@ -428,7 +425,7 @@ def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped], key
 
 
 def _with_prefix(node: ast.Node, text: str) -> ast.Node | None:
-    """Return a query that takes the word its text ends in also as a prefix; None where it ends in no word."""
+    """Return a query that also takes its last word as a prefix; None if its text does not end in a word."""
     match node:
         case ast.And(operands=operands) | ast.Or(operands=operands) | ast.Near(operands=operands):
             last = _with_prefix(operands[-1], text)
@@ -445,7 +442,7 @@ def _with_prefix(node: ast.Node, text: str) -> ast.Node | None:
 
 
 def _with_slips(word: ast.Word, unknown: Callable[[str], bool]) -> ast.Node:
-    """Return a word with typos forgiven, or as items spell it: in two words, or with umlauts."""
+    """Return a word with typos forgiven, or as items write it: in two words, or with umlauts."""
     others = list[ast.Node]()
     text = word.text
     if text.isascii() and text.isalpha() and len(text) <= _MAX_SPLIT and unknown(text):
@@ -459,7 +456,7 @@ def _with_slips(word: ast.Word, unknown: Callable[[str], bool]) -> ast.Node:
 
 
 def _has_parts(text: str) -> bool:
-    """Return whether a word may be looked for by its parts: it has several, or one and a sign."""
+    """Return whether a word may be searched by its parts: it has several, or one and a sign."""
     return len(parts := analysis.parts(text)) > 1 or (bool(parts) and analysis.has_signs(text))
 
 
@@ -468,7 +465,7 @@ def _is_function_word(node: ast.Node) -> bool:
 
 
 def _with_content(node: ast.Node) -> ast.Node:
-    """Return an AND of words without its function words, unless it has no others."""
+    """Return an AND without its function words, unless it has no others."""
     content = [one for one in _operands(node) if not _is_function_word(one)]
     return _and(content) if content and len(content) < len(_operands(node)) else node
 
@@ -479,7 +476,7 @@ def _and(nodes: Iterable[ast.Node]) -> ast.Node:
 
 
 def _field_query(request: Request, name: str, text: str, keys: Keys, *, warnings: list[str]) -> ast.Parsed:
-    """Parse one entry of ``fields``; an error names it, because its text is not the caller's query."""
+    """Parse one entry of ``fields``. Errors name the entry, because its text is not the caller's query."""
     try:
         return _parse(text, request, keys)
     except QueryError as error:
@@ -491,12 +488,12 @@ def _field_query(request: Request, name: str, text: str, keys: Keys, *, warnings
 
 
 def in_field(error: QueryError, name: str) -> QueryError:
-    """Return an error that names the entry of ``fields``; its caret is drawn under that entry's text."""
+    """Return an error that names the entry of ``fields``; its caret is drawn under the text of that entry."""
     return error.preceded(f"fields[{name!r}]: ")
 
 
 def fuzzed(node: ast.Node, distance: int | None) -> ast.Node:
-    """Make every plain word fuzzy, except on fields that are compared as a whole."""
+    """Make every plain word fuzzy, except on keyword fields."""
 
     def visit(each: ast.Node, below: Sequence[ast.Node]) -> ast.Node:
         match each:
@@ -511,7 +508,6 @@ def fuzzed(node: ast.Node, distance: int | None) -> ast.Node:
 
 
 def _fuzz_field(name: str, node: ast.Node, distance: int | None) -> ast.Node:
-    """Make every plain word that a field must match fuzzy, where the field is text."""
     return fuzzed(node, distance) if canonical(name) in TEXT_FIELDS else node
 
 

@@ -1,4 +1,4 @@
-"""A bound query evaluated over a reader: which items match, and how well.
+"""Evaluate a bound query over a reader: which items match, and with what score.
 
 Boolean structure is evaluated on sets of documents, the rarest operand of an AND first. Scores are a sum over the
 positive term queries, whatever the structure (BM25F after Robertson and Zaragoza, The Probabilistic Relevance
@@ -33,19 +33,19 @@ from rye.search.term import Term
 T = TypeVar("T", float, Floats)
 
 KnownTerms: TypeAlias = dict[tuple[bool, bound.TextPattern, bytes], Term]
-"""Term queries by whether they are excluded, and by pattern and fields: equal ones are evaluated once."""
+"""Term queries by whether they are excluded, pattern and fields, so that equal ones are evaluated once."""
 
 _GROUPS = 256
-"""Groups, at least, that the best of many scores are looked for in."""
+"""Least number of groups used to find the best of many scores."""
 
 _memory = threading.local()
 
 _ROUNDING = 1e-4
-"""Scores nearer to each other than this may be equal when rounded."""
+"""Scores closer than this may be equal when rounded."""
 
 
 class Scored:
-    """One positive term query with what it counts for among ``count`` items: ``weight`` is ``boost · idf``."""
+    """One positive term query with its weight among ``count`` items: ``weight`` is ``boost · idf``."""
 
     __slots__ = ("df", "idf", "query", "term", "weight")
 
@@ -67,17 +67,17 @@ def idf(count: int, df: int) -> float:
 
 
 class Evaluation:
-    """One query over one reader. Term queries are evaluated when first needed, and equal ones once.
+    """One query over one reader. Term queries are evaluated on first use, and equal ones once.
 
-    Those under an odd number of NOTs are terms of their own: they are not scored, and never cut.
+    Term queries under an odd number of NOTs are evaluated separately: they are not scored, and never cut.
 
     Args:
         reader: The spaces searched.
         query: The query.
-        weights: Those of the fields.
+        weights: The field weights.
         states: Answers ``is:`` and ``signer:``.
-        known: Terms of other queries over the same reader, which are not evaluated again; the new ones are added.
-        effort: What the query may cost.
+        known: Terms already evaluated for other queries over the same reader; new ones are added.
+        effort: The budget of the query.
     """
 
     def __init__(
@@ -109,11 +109,11 @@ class Evaluation:
 
     @property
     def count(self) -> int:
-        """The number of items among which words are rare or frequent."""
+        """The number of items, for inverse document frequencies."""
         return self.reader.count
 
     def terms(self) -> list[Term]:
-        """Return the different term queries, in query order."""
+        """Return the distinct term queries, in query order."""
         return list(dict.fromkeys(term for _, term in self._terms.values()))
 
     def term(self, query: TermQuery) -> Term:
@@ -131,7 +131,7 @@ class Evaluation:
         return self._docs
 
     def matching(self, node: bound.Bound) -> Docs:
-        """Return the documents that a part of the query matches; deleted ones may be among them."""
+        """Return the documents that a part of the query matches. It may include deleted documents."""
         size = self.reader.size
         match node:
             case TermQuery():
@@ -153,9 +153,9 @@ class Evaluation:
         return Docs(size, mask=accepted(self.reader, node, self.states))
 
     def _cheapest_first(self, operands: Sequence[bound.Bound]) -> Iterator[bound.Bound]:
-        """Yield the operands of an AND: term queries by their postings, then all else.
+        """Yield the operands of an AND: term queries by their postings, then all others.
 
-        What a plain word stands for is looked up; for any other the dictionary is searched, so those come after.
+        Plain words come first because their terms are looked up directly; other patterns search the dictionary.
         """
         terms = [node for node in operands if isinstance(node, TermQuery)]
         for plain in (True, False):
@@ -177,9 +177,9 @@ class Evaluation:
         return self._norm
 
     def best(self, found: Docs, wanted: int) -> tuple[Ints, Floats]:
-        """Return the best ``wanted`` of some documents, ascending, with ties by rounded score, and their scores."""
+        """Return the best ``wanted`` documents, ascending, including ties by rounded score, and their scores."""
         docs = found.numbers
-        if not len(docs):  # the term queries of a stage that finds nothing need not be looked up
+        if not len(docs):  # do not look up term queries if nothing matches
             return docs, np.empty(0)
         scores = self.scores(docs)
         if wanted < len(docs):
@@ -188,18 +188,18 @@ class Evaluation:
         return docs, scores
 
     def scores(self, docs: Ints) -> Floats:
-        """Return the unrounded score of documents, ascending: 0 ≤ score < 1; 1 for a query with no positive term."""
+        """Return the unrounded scores of ascending documents: 0 ≤ score < 1, or 1 if the query has no positive term."""
         scored, norm = self.scored(), self._norm
         if not len(docs) or not scored:
             return np.ones(len(docs))
         if norm <= 0:
             return np.zeros(len(docs))
-        if len(scored) == 1 and docs is scored[0].term.docs.numbers:  # of a single word there is nothing to add up
+        if len(scored) == 1 and docs is scored[0].term.docs.numbers:  # a single word needs no sum
             found: Floats = scored[0].contributions(scored[0].term.weighed(self.weights)) / norm
             return found
         total, spread = np.zeros(len(docs)), None
         for row in scored:
-            if len(row.term.docs) > len(docs):  # of a frequent word beside a rare one, 20 times as fast
+            if len(row.term.docs) > len(docs):  # 20 times as fast for a frequent word beside a rare one
                 total += row.contributions(row.term.weigh(docs, self.weights))
             else:
                 spread = _zeros(self.reader.size) if spread is None else spread
@@ -208,7 +208,7 @@ class Evaluation:
         return values
 
     def coverage(self, docs: Ints) -> Floats:
-        """Return the share of ``Σ boost · idf`` whose words each of some documents has, ascending: from 0 to 1."""
+        """Return, per ascending document, the share of ``Σ boost · idf`` from terms it has: from 0 to 1."""
         found = np.zeros(self.reader.size)
         for row in self.scored():
             found[row.term.docs.numbers] += row.weight
@@ -246,7 +246,7 @@ class Evaluation:
 def _zeros(size: int) -> Floats:
     """Return zeros in this thread's memory, valid until the next call.
 
-    To allocate sums over all documents anew takes longer than to add them up.
+    Allocating sums over all documents anew would take longer than adding them up.
     """
     kept: Floats | None = getattr(_memory, "sums", None)
     if kept is None or len(kept) < size:
@@ -259,8 +259,8 @@ def _zeros(size: int) -> Floats:
 def _at_most_kth(scores: Floats, k: int) -> float:
     """Return a lower bound of the k-th largest score, usually close to it.
 
-    The idea: the greatest scores of some groups are scores themselves, so the k-th largest of these is a bound. To
-    find it among 100,000 scores takes 0.09 ms, to partition all of them 0.95 ms.
+    The idea: the greatest score of each group is itself a score, so the k-th largest of these is a bound. Finding it
+    among 100,000 scores takes 0.09 ms; partitioning all of them takes 0.95 ms.
     """
     groups = max(_GROUPS, 4 * k)
     if whole := len(scores) // groups * groups:  # column g is group g: the scores at g, g + groups, …

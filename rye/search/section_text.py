@@ -1,4 +1,4 @@
-"""The sections of an item as they are read and cited: where each stands, its chunks, and how well words match these."""
+"""Sections of an item as they are read and cited: their places, their chunks, and keyword scores of the chunks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rye.search.fusion import keyword_score
 from rye.search.marks import Ranges
 
 _TYPICAL_CHARS = 1_000
-"""Length of a chunk in which an occurrence of a word counts fully."""
+"""Length of a chunk in which an occurrence of a word has full weight."""
 
 _TITLE, _HEADINGS, _TEXT = (TEXT_FIELDS[name] for name in ("title", "headings", "content"))
 
@@ -27,7 +27,7 @@ class SectionText(NamedTuple):
 
     Attributes:
         ordinal: Its number in the item.
-        heading_path: Never empty: the title, or the name, where there is no heading.
+        heading_path: Never empty: the title, or the name, if there is no heading.
         line, end_line: 1-based lines of the file.
         headings: The spans, in the body, of its heading and those above it.
         chunks, first_chunk: The spans of its chunks in the body, and the number of the first among the item's chunks.
@@ -46,7 +46,7 @@ class SectionText(NamedTuple):
 
 
 def anchor_of(heading: str, text: str) -> str:
-    """Return the SHA-256 of a heading and the text below it, in NFC: it changes with them and with nothing else."""
+    """Return the SHA-256 of a heading and the text below it, in NFC. It depends on nothing else."""
     whole = unicodedata.normalize("NFC", f"{heading}\n{text}")
     return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -54,8 +54,8 @@ def anchor_of(heading: str, text: str) -> str:
 def sections_of(item: Item, size: tuple[int, int] = (CHUNK_CHARS, OVERLAP_CHARS)) -> tuple[SectionText, ...]:
     """Return the sections of an item that have a text.
 
-    An item without sections is one, if it has a body; each of its documented functions begins another. ``size`` is
-    that of a chunk, and the overlap of two of them.
+    An item without sections but with a body is one section; each of its documented functions begins another. ``size``
+    is the size of a chunk and the overlap of two chunks.
     """
     name = (item.title or item.name,)
     if not item.sections:
@@ -68,7 +68,7 @@ def sections_of(item: Item, size: tuple[int, int] = (CHUNK_CHARS, OVERLAP_CHARS)
         if section.level:
             headings.append((section.level, (section.start, begin)))
         blank = not section.text
-        if ordinal and blank:  # it has no chunk; a blank first section has one, for what names the item
+        if ordinal and blank:  # no chunk; a blank first section has one, for the item's names
             continue
         chunks = tuple((begin + low, begin + high) for low, high in spans_of(section, *size))
         if not blank:
@@ -80,7 +80,7 @@ def sections_of(item: Item, size: tuple[int, int] = (CHUNK_CHARS, OVERLAP_CHARS)
 
 
 def _sections_of_code(item: Item, name: tuple[str, ...]) -> Iterator[SectionText]:
-    """Yield what is above the first documented function, then each with what follows up to the next one."""
+    """Yield the text above the first documented function, then each function with the text up to the next one."""
     body, lines = item.body, item.body.split("\n")
     places = [0, *np.cumsum([len(line) + 1 for line in lines]).tolist()]
     starts = [(item.body_line, 0, name)]

@@ -1,8 +1,8 @@
-"""Whole sections for a query: chunks found by words and meaning, each promoted to the section that it is part of.
+"""Whole sections for a query: chunks found by words and similarity, each promoted to its section.
 
-The ``limit × 5`` items nearest in meaning and as many best by words are read and verified, and all their chunks scored.
-The best ``limit × 5`` sections stay, of which pages are cut: however many chunks or copies a section has, it is one, so
-that a long item does not crowd out the others. Its score is that of its best chunk, reduced by age and missing
+The ``limit × 5`` items nearest by similarity and as many best by words are read and verified, and all their chunks
+scored. The best ``limit × 5`` sections are kept and paged. A section counts once, however many chunks or copies it has,
+so that a long item does not crowd out the others. Its score is that of its best chunk, reduced by age and missing
 authority::
 
     score = fused · (1 − w_recency · (1 − ½^(age / half-life)) − w_authority · (1 − authority))
@@ -46,7 +46,7 @@ from rye.spaces.shadowing import cut_short
 from rye.trust.model import Verdict
 
 _CUT_BELOW = 200
-"""A text is not cut to fewer characters than these; it and the sections after it are left out."""
+"""A text is not cut to fewer characters than this; instead it and the sections after it are left out."""
 
 _NAME_FIELDS = [list(TEXT_FIELDS).index(name) for name in ("title", "name")]
 
@@ -55,10 +55,10 @@ class Considered(NamedTuple):
     """The items whose sections are scored.
 
     Attributes:
-        docs: Shape ``(n,)``: their numbers in the reader of
-        evaluation: What scores their words, with the frequencies of all items.
-        near: Their similarities; None where words alone count.
-        hydrator: What reads and judges them.
+        docs: Shape ``(n,)``: their document numbers.
+        evaluation: Scores their words, with the frequencies of all items.
+        near: Their similarities; None if only words count.
+        hydrator: Reads and judges them.
     """
 
     docs: Ints
@@ -68,7 +68,7 @@ class Considered(NamedTuple):
 
 
 class _Candidate(NamedTuple):
-    """One candidate item, read and verified at this moment; ``modified`` is when its file was last written, or 0."""
+    """One candidate item with its current, verified file; ``modified`` is when the file was last written, or 0."""
 
     doc: int
     hydrated: Hydrated
@@ -79,7 +79,7 @@ class _Candidate(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Its title, or its name."""
+        """The item's title, or its name."""
         return self.item.title or self.item.name
 
 
@@ -95,9 +95,9 @@ class _Chunk(NamedTuple):
 
 
 class _ScoredSection(NamedTuple):
-    """One section that was found: the chunks it was found by, best first, their numbers ascending, and its score.
+    """One section: its matching chunks, best first, their numbers ascending, and its score.
 
-    ``copies`` name the other items that have it.
+    ``copies`` names the other items that have the same section.
     """
 
     chunks: tuple[_Chunk, ...]
@@ -114,7 +114,7 @@ def _chunk_numbers(candidate: _Candidate) -> list[tuple[SectionText, int]]:
 
 
 class SectionSearch:
-    """One retrieval of sections, from request to response, from the index and the files as they are now."""
+    """One retrieval of sections, from request to response, over the index and the current files."""
 
     def __init__(self, request: SectionRequest, context: SearchContext) -> None:
         self.request = request
@@ -127,10 +127,10 @@ class SectionSearch:
         self._hidden: dict[str, int] = {}
 
     def run(self) -> SectionResponse:
-        """Return the response.
+        """Run the retrieval and return the response.
 
         Raises:
-            QueryError: The query does not parse, or names what does not exist.
+            QueryError: The query does not parse, or names something that does not exist.
             ArgumentError: An argument does not fit the items.
         """
         request, search = self.request.search, self._search
@@ -165,12 +165,12 @@ class SectionSearch:
         )
 
     def _considered(self, query: Bound, found: Docs, scores: SemanticScores | None) -> Considered:
-        """Return the best of some items by meaning and by words, :attr:`SectionRequest.top_k` of each at most.
+        """Choose the best items by similarity and by words, at most :attr:`SectionRequest.top_k` of each.
 
         Args:
-            query: What scores words.
+            query: Scores words.
             found: The items, without those to be hidden.
-            scores: By meaning; None where words alone count.
+            scores: The similarity scores; None if only words count.
         """
         evaluation, docs = self._search.backend.evaluation(query), found.numbers
         if scores is None:
@@ -195,14 +195,14 @@ class SectionSearch:
         return np.sort(chosen)
 
     def _is_manual(self, docs: Ints) -> Bools:
-        """Return which documents are pages of the manual that come after all other hits."""
+        """Return a mask of the documents that are pages of the manual, if these come after all other hits."""
         if not self._search.manual_last:
             return np.zeros(len(docs), bool)
         others = self._search.backend.without_manual(self._search.backend.as_docs(np.sort(docs)))
         return ~np.isin(docs, others.numbers)
 
     def _by_meaning(self, semantic: SemanticSearch, allowed: Docs) -> SemanticScores | None:
-        """Return the scores by meaning; None, with a warning, where keywords have to answer."""
+        """Return the similarity scores; None, with a warning, if keywords have to answer."""
         if self.request.search.mode.name == "keyword":
             return None
         scores = self._search.scored(semantic, allowed)
@@ -213,7 +213,7 @@ class SectionSearch:
         return scores
 
     def _read(self) -> Iterator[_Candidate]:
-        """Yield the items as they are now; one that is gone, or no longer fits a verdict, is left out."""
+        """Yield the items with their current files, without those that are gone or no longer fit a verdict."""
         docs = self._found.docs.tolist()
         for doc, hydrated in zip(docs, self._found.hydrator.hydrate(docs, self._warnings), strict=True):
             if hydrated is not None:
@@ -259,7 +259,7 @@ class SectionSearch:
             yield scores if matched is None or matched[candidate.doc] else np.zeros_like(scores)
 
     def _similarities(self, candidate: _Candidate, near: SemanticScores) -> Floats:
-        """Return the cosine of each chunk; the chunks of a file that changed are embedded now."""
+        """Return the cosine of each chunk. Chunks of a file that changed are embedded now."""
         found, item = near.similarities, candidate.item
         if candidate.hydrated.same_bytes:
             vectors, own = found.meaning.vectors, found.meaning.vectors.rows_of(candidate.doc)
@@ -277,7 +277,7 @@ class SectionSearch:
 
     def _promote(self, chunks: Iterator[_Chunk]) -> list[_ScoredSection]:
         """Return the best sections, best first."""
-        # Repeated sections, of an item or of its copies, are one section, so that they do not crowd out others.
+        # Repeated sections, of an item or of its copies, count as one, so that they do not crowd out others.
         sections: dict[tuple[str, tuple[str, ...], str], list[_Chunk]] = {}
         for chunk in sorted(chunks, key=lambda chunk: self._rank(chunk, chunk.score, chunk.number)):
             key = (chunk.candidate.title, chunk.section.heading_path, chunk.section.anchor)
@@ -291,21 +291,21 @@ class SectionSearch:
         return is_manual, -score, self._found.evaluation.reader.tie_key(chunk.candidate.doc), number
 
     def _sharing(self, candidate: _Candidate) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the sources where an item of the same name is hidden by a candidate, and where one hides it."""
+        """Return the sources whose copy of the item is hidden by this candidate, and those whose copy hides it."""
         states, item, part = self._found.hydrator.states, candidate.item, candidate.hydrated.part
         return states.sharing(states.sources_of(item.type, item.id, part), part.root.source)
 
     def _standing(self, chunk: _Chunk) -> tuple[bool, ...]:
-        """Return what decides first which copy is shown: none takes the place of a trusted one."""
+        """Return the sort key that chooses among copies: an untrusted copy never replaces a trusted one."""
         one = chunk.candidate
         untrusted = one.hydrated.signature.verdict is not Verdict.TRUSTED
         return bool(self._found.hydrator.states.withdrawn(one.doc)[0]), untrusted, bool(self._sharing(one)[1])
 
     def _score(self, chunks: Sequence[_Chunk]) -> _ScoredSection:
-        """Score one section; of several with the same text below the same headings one stands for all.
+        """Score one section, choosing one item if several have the same text below the same headings.
 
-        The age is that of the stated date, else of the file. The authority of a trusted item is 1 if it says that it is
-        authoritative, else one half; that of any other is 0.
+        The age is that of the stated date, else of the file. The authority of a trusted item is 1 if its metadata says
+        ``authoritative``, else one half; any other item has 0.
         """
         one_item = len({chunk.candidate.doc for chunk in chunks}) == 1
         best = chunks[0] if one_item else min(chunks, key=self._standing)
@@ -382,7 +382,7 @@ class SectionSearch:
 
 
 def _modified(file: Path) -> float:
-    """Return when a file was last written; 0 where it is gone again."""
+    """Return when a file was last written; 0 if it no longer exists."""
     try:
         return file.stat().st_mtime
     except OSError:

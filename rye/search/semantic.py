@@ -1,4 +1,4 @@
-"""Semantic and hybrid search: a request → the scores of all items, or the reason why keywords answer instead."""
+"""Semantic and hybrid search: score all items for a request, or say why keywords answer instead."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from rye.search.rewrite import SENTENCE, Plan
 from rye.search.score import Evaluation
 
 _HEADER_LENGTH = 120
-"""Characters of the headings that a hybrid hit shows."""
+"""Most characters of the headings of a hybrid hit."""
 
 _LIVE = re.compile(r"\\(.)|[*?]")
 
 
 def required_part(node: ast.Node) -> ast.Node:
-    """Return the part of a query that every hit must match; plain words need only be similar in meaning."""
+    """Return the part of a query that every hit must match; plain words need only be similar."""
     match node:
         case ast.Word() | ast.Fuzzy():
             return ast.Everything(node.span)
@@ -76,7 +76,7 @@ def has_boost(node: ast.Node) -> bool:
 
 
 def any_of(words: Sequence[ast.Word], unknown: Callable[[str], bool]) -> ast.Node:
-    """Return the OR of some words; unknown words are searched with typos forgiven."""
+    """Return the OR of the words; unknown words are searched with typos forgiven."""
     choices = tuple(ast.Fuzzy(word.text, span=word.span) if unknown(word.text) else word for word in words)
     return choices[0] if len(choices) == 1 else ast.Or(choices)
 
@@ -89,8 +89,8 @@ class Similarities:
         meaning: The model and the vectors.
         query: Shape ``(dimensions,)``: the vector of the text as typed.
         rows: Shape ``(rows of the vectors,)``: cosines; minus infinity for items that are left out.
-        best: Shape ``(documents,)``: the highest cosine of each; minus infinity where it has no vector.
-        readings: The text as typed and as read, each with what its cosines count for.
+        best: Shape ``(documents,)``: the highest cosine of each; minus infinity without a vector.
+        readings: The text as typed and as corrected, each with the weight of its cosines.
     """
 
     meaning: Meaning
@@ -100,7 +100,7 @@ class Similarities:
     readings: Mapping[str, float] = field(default_factory=dict)
 
     def section(self, doc: int) -> int:
-        """Return the ordinal of the most similar section, the first among equals; -1 without vectors."""
+        """Return the ordinal of the most similar section, the first of equals; -1 without vectors."""
         own = self.meaning.vectors.rows_of(doc)
         return int(self.meaning.vectors.sections[own[np.argmax(self.rows[own])]]) if len(own) else -1
 
@@ -108,16 +108,16 @@ class Similarities:
 def similarities(
     meaning: Meaning, readings: Mapping[str, float], allowed: Bools, queries: Sequence[Rows] = ()
 ) -> Similarities:
-    """Compare the readings of a text with the vectors of some documents; the greatest product counts.
+    """Compare the readings of a text with the vectors of documents, taking the greatest weighted cosine.
 
     Args:
         meaning: The model and the vectors.
-        readings: Texts, each with what its cosines count for.
+        readings: Texts, each with the weight of its cosines.
         allowed: Shape ``(documents,)``.
-        queries: The vectors of the texts, where they were made before.
+        queries: The vectors of the texts, if already made.
 
     Raises:
-        UnavailableError: The model cannot be used now, or its answer is no vector of length 1.
+        UnavailableError: The model cannot be used now, or does not return vectors of length 1.
     """
     queries = queries or [meaning.query(text) for text in readings]
     products = zip(queries, readings.values(), strict=True)
@@ -126,19 +126,19 @@ def similarities(
 
 
 class SemanticScores(NamedTuple):
-    """The scores of all items that scope, filters and query leave.
+    """The scores of all items that scope, filters and query allow.
 
     Attributes:
-        text: What was embedded, as explanations show it.
+        text: The text that was embedded, as explanations show it.
         hybrid: Whether keyword scores count as well.
         threshold: The similarity of a semantic match.
         similarities: The similarities of the items.
-        evaluation: Gives keyword scores and highlights; in semantic mode it is that of the required part alone.
+        evaluation: Gives keyword scores and highlights; in semantic mode, only for the required part of the query.
         docs: Shape ``(n,)``: the documents, ascending.
         fused: Their scores.
         none_left: Why there is no document, if there is none.
-        reranked: What a second model made of the scores, if there is one.
-        count_similar: How many items reach the threshold, where ``docs`` are only those of a page.
+        reranked: The scores of a second model, if there is one.
+        count_similar: How many items reach the threshold, if ``docs`` are only those of a page.
     """
 
     text: str
@@ -154,11 +154,11 @@ class SemanticScores(NamedTuple):
 
     @property
     def query(self) -> Bound:
-        """What scores words, and marks them."""
+        """The query that scores and marks words."""
         return self.evaluation.query
 
     def asked(self) -> Docs:
-        """Return the documents."""
+        """Return all scored documents."""
         return Docs(self.similarities.meaning.vectors.size, numbers=self.docs)
 
     def hits(self) -> Docs:
@@ -166,12 +166,12 @@ class SemanticScores(NamedTuple):
         return Docs(self.similarities.meaning.vectors.size, numbers=self.docs[self.fused.matched])
 
     def scores(self, docs: Ints) -> Floats:
-        """Return the scores of some of the documents."""
+        """Return the scores of the given documents."""
         found: Floats = self.fused.total[np.searchsorted(self.docs, docs)]
         return found
 
     def of(self, doc: int) -> HitScores:
-        """Return the scores of one of the documents."""
+        """Return the scores of one document."""
         at = int(np.searchsorted(self.docs, doc))
         similarity = float(self.fused.similarity[at])
         return HitScores(
@@ -185,11 +185,11 @@ class SemanticScores(NamedTuple):
         )
 
     def why_no_hit(self) -> str:
-        """Return why there may be no hit."""
+        """Return why there are no hits."""
         return self.why_none_is_near() if len(self.docs) else self.none_left
 
     def why_none_is_near(self) -> str:
-        """Return why none of the documents is a semantic match."""
+        """Return why no document is a semantic match."""
         best = self.fused.similarity.max(initial=-np.inf)
         if not np.isfinite(best):
             return "no item that counts has a vector yet"
@@ -197,7 +197,7 @@ class SemanticScores(NamedTuple):
 
 
 def _stems(text: str) -> frozenset[str]:
-    """Return the stems of the parts of a text, by which inflections of a word are the same."""
+    """Return the stems of the parts of a text, which are equal for inflections of a word."""
     return frozenset(map(analysis.stem, analysis.parts(text)))
 
 
@@ -211,7 +211,7 @@ def header_of(item: Item, section: int) -> str:
 
 
 def symbols_in(item: Item, text: str) -> list[Symbol]:
-    """Return the symbols whose names have words of a text as parts, also inflected; those with most first."""
+    """Return the symbols whose names contain words of a text, maybe inflected; symbols with the most words first."""
     words = _stems(text)
     shared = [(len(words & _stems(symbol.name)), symbol) for symbol in item.symbols]
     return [symbol for count, symbol in sorted(shared, key=lambda each: -each[0]) if count]
@@ -220,7 +220,7 @@ def symbols_in(item: Item, text: str) -> list[Symbol]:
 def hybrid_match(  # noqa: PLR0917 - in the order of the fields
     item: Item, text: str, section: int, total: float, similarity: float, keyword: float
 ) -> HybridMatch:
-    """Return how a hit of a hybrid search for a text came about."""
+    """Return the scores and places behind a hit of a hybrid search."""
     symbols = symbols_in(item, text)
     return HybridMatch(
         total=percent(total),
@@ -238,10 +238,10 @@ class HitScores(NamedTuple):
     """The scores of one item.
 
     Attributes:
-        whole: Those of all items.
+        whole: The scores of all items.
         similarity: Its cosine; None without a vector.
         keyword: Its keyword score.
-        by_meaning, by_words: What each contributes to its score.
+        by_meaning, by_words: What similarity and words contribute to its score.
         section: Ordinal of the most similar section; -1 without a vector.
         second: Its cosine by the second model; None if that did not compare it.
     """
@@ -255,7 +255,7 @@ class HitScores(NamedTuple):
     second: float | None = None
 
     def hybrid_match(self, item: Item) -> HybridMatch | None:
-        """Return how a hit of a hybrid search came about; None in semantic mode."""
+        """Return the scores and places behind a hit of a hybrid search; None in semantic mode."""
         if not self.whole.hybrid:
             return None
         return hybrid_match(
@@ -263,18 +263,18 @@ class HitScores(NamedTuple):
         )
 
     def matched_symbols(self, item: Item) -> list[Symbol]:
-        """Return the symbols whose names have words of the query as parts, also inflected; those with most first."""
+        """Return the symbols whose names contain words of the query, maybe inflected; those with most words first."""
         return symbols_in(item, self.whole.text)
 
     def header(self, item: Item) -> str:
-        """Return the headings of the item's most similar section, or name of its function, else its description."""
+        """Return the headings of the item's most similar section, or the name of its function, else its description."""
         return header_of(item, self.section)
 
     def explain(self, traces: Sequence[ClauseTrace]) -> tuple[ClauseTrace, ...]:
-        """Return the contributions of meaning and of the term queries; they sum to the score.
+        """Return the contributions of similarity and of the term queries; they sum to the score.
 
         Args:
-            traces: Those of the keyword score, which are scaled to what it contributes.
+            traces: The traces of the keyword score, which are scaled to its contribution.
         """
         reranked = self.whole.reranked
         factor = reranked.factor if reranked else 1.0
@@ -311,7 +311,8 @@ class SemanticSearch:
 
     Attributes:
         required: The part of the query that every hit must match.
-        worded: The query of keyword scores: any of the words, read as in stage ``any`` in a sentence; or all.
+        worded: The query of keyword scores. For plain words, any of them, relaxed as in stage ``any`` if they are a
+            sentence; else the query itself.
         text: The text to embed: a query of plain words as it was typed, else its texts.
         warnings: Warnings about the search.
     """
@@ -342,15 +343,15 @@ class SemanticSearch:
         self.text = request.query if plan.bag else " ".join(self._texts)
 
     def run(self, load: Callable[[], Meaning], allowed: Docs) -> SemanticScores | None:
-        """Score the allowed items that match the required part; None, with a warning, where keywords have to answer.
+        """Score the allowed items that match the required part; None, with a warning, if keywords have to answer.
 
         Raises:
-            QueryError: The query names what does not exist.
+            QueryError: The query names something that does not exist.
         """
         plan = self.plan
         if not self.has_words(lambda: self.evaluate(plan.main, plan)):
             return None
-        # What the query requires is matched exactly; similarity decides among the items that are left.
+        # The required part is matched exactly; similarity ranks the remaining items.
         evaluation = self.evaluate(self.required, plan)
         none_left = self.why_none_left(is_empty=not allowed)
         if self.demands():
@@ -362,7 +363,7 @@ class SemanticSearch:
         except (UnavailableError, EnvironmentFault) as error:
             self.fallback(error)
             return None
-        # In hybrid mode keyword scores come from any of the words, so that one missing word excludes nothing.
+        # In hybrid mode any of the words can score, so that a missing word excludes nothing.
         hybrid, docs = self.request.mode.name == "hybrid", allowed.numbers
         if hybrid:
             evaluation = self.evaluate(self.worded, plan)
@@ -374,7 +375,7 @@ class SemanticSearch:
         return SemanticScores(self.text, hybrid, threshold, found, evaluation, docs, fused, none_left)
 
     def with_item(self, found: SemanticScores, doc: int) -> SemanticScores:
-        """Return the scores with one document more, as if scope, filters and query did not leave it out.
+        """Return the scores including one document that scope, filters or query left out.
 
         Raises:
             UnavailableError: The embedder cannot be used now.
@@ -389,7 +390,7 @@ class SemanticSearch:
         return found._replace(similarities=alone, docs=docs, fused=fused)
 
     def has_words(self, check: Callable[[], object]) -> bool:
-        """Return whether there is a text to embed; a warning says if not.
+        """Return whether there is a text to embed; add a warning if not.
 
         Args:
             check: Raises an error for a query with a text that has no words, unless that is dropped.
@@ -402,11 +403,11 @@ class SemanticSearch:
         return wordless < len(self._texts)
 
     def demands(self) -> bool:
-        """Return whether the query leaves out items whatever they mean."""
+        """Return whether the query excludes items regardless of similarity."""
         return bool(self.plan.fixed) or not isinstance(self.required, ast.Everything)
 
     def readings(self, embedder: Embedder) -> dict[str, float]:
-        """Return the text as typed, and as read where the tokens of the model are known, with what each counts for."""
+        """Return the text as typed and, if the model's tokens are known, as corrected, each with its weight."""
         found, is_token = {self.text: 1.0}, getattr(embedder, "is_token", None)
         if is_token and self.plan.words and self.plan.forgiving:
             read, certainty = self._relaxed().reading(self.text, is_token, self._unknown)
@@ -418,7 +419,7 @@ class SemanticSearch:
         return embedder.threshold if self.request.mode.threshold is None else self.request.mode.threshold
 
     def why_none_left(self, *, is_empty: bool) -> str:
-        """Return why no item is left; ``is_empty`` says that scope, space and filters alone leave none."""
+        """Return why no item is left; ``is_empty`` means that scope, space and filters alone leave none."""
         if is_empty:
             return "scope, space and filters leave no item"
         own = [] if isinstance(self.required, ast.Everything) else [str(self.required)]
@@ -426,7 +427,7 @@ class SemanticSearch:
         return f"no item has what the query demands: {' '.join(own + also)}"
 
     def fallback_warning(self, cause: str) -> str:
-        """Return the sentence that says why keywords answer."""
+        """Return the warning that says why keywords answer."""
         mode = self.request.mode
         more = "" if mode.plain else "; options of that mode do not apply"
         return f"keyword results instead of {mode.name} ones: {cause}{more}"
@@ -436,11 +437,11 @@ class SemanticSearch:
         self.warnings.append(self.fallback_warning(f"{error.message}; {error.hint}" if error.hint else error.message))
 
     def suggestion(self) -> str:
-        """Return the words with those corrected that no item has; empty where none was, or none may be."""
+        """Return the words with typos corrected; empty if there are none, or if none may be corrected."""
         return self._relaxed().suggestion() if self.plan.words and self.plan.forgiving else ""
 
     def fuse(self, evaluation: Evaluation, similarity: Floats, docs: Ints, threshold: float) -> FusedScores:
-        """Return the scores of some documents of an evaluation, given their similarities."""
+        """Return the fused scores of documents, given their similarities."""
         mode, reader = self.request.mode, evaluation.reader
         if mode.name == "semantic":
             factors = np.asarray([self.boosts[part.root.space] for part in reader.parts] or [1.0])

@@ -1,4 +1,4 @@
-"""Reading ``config/search.yaml`` of the user space and of bundles: field weights; the user's boosts and embedder.
+"""Read ``config/search.yaml`` of the user space and of bundles: field weights; the user's boosts and embedder.
 
 ::
 
@@ -7,8 +7,8 @@
     source_boosts: {system: 1}
     semantic: {embedder: ollama, model: nomic-embed-text}
 
-A project's file is never read: a cloned repository does not decide how its own items rank, nor where texts are sent.
-That of a bundle counts once it is signed with a key that the user trusts for the bundle.
+A project's file is never read: a cloned repository must not decide how its own items rank, nor where texts are sent.
+The file of a bundle is used only if it is signed with a key that the user trusts for the bundle.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ _SILENT: tuple[Overrides, Mapping[str, float]] = ({}, {})
 
 
 class Ranking(NamedTuple):
-    """The settings of ranking, of all files.
+    """The ranking settings of all files.
 
     Attributes:
-        weights: By source: a bundle's own for its items, the user's over everything.
-        boosts: The user's factors of similarities, by source.
+        weights: By source: a bundle's own weights for its items, overridden by the user's.
+        boosts: The user's similarity factors, by source.
         problems: Why files, or parts of them, were left out.
     """
 
@@ -88,9 +88,9 @@ class Ranking(NamedTuple):
 
 
 def read_ranking(roots: Sequence[Root], untrusted: Collection[Root] = (), *, trust: TrustSet, now: datetime) -> Ranking:
-    """Read the files of some roots; those of projects and of roots that are ``untrusted`` are not looked at.
+    """Read the settings of roots, except projects and ``untrusted`` roots.
 
-    The file of a bundle other than rye's own counts if a key signed it that may sign for that bundle now.
+    The file of a bundle other than rye's own is used if a key that may now sign for the bundle signed it.
     """
     problems: list[str] = []
     own = {
@@ -108,10 +108,10 @@ def read_ranking(roots: Sequence[Root], untrusted: Collection[Root] = (), *, tru
 
 
 def read_choice(user: Path | None) -> Choice:
-    """Return the embedder that the file in the user's space root chooses, the embedded one where it chooses none.
+    """Return the embedder that the user's file chooses, or the built-in one if it chooses none.
 
     Args:
-        user: The root; None where none counts, see :meth:`rye.spaces.layout.Layout.safe_user`.
+        user: The root of the user space; None if there is none, see :meth:`rye.spaces.layout.Layout.safe_user`.
 
     Raises:
         UnavailableError: ``embedder-settings``: the file, or ``part`` of it, cannot be used, so nothing is embedded.
@@ -134,14 +134,14 @@ def read_choice(user: Path | None) -> Choice:
 
 
 def chosen_index(named: str | None, user: Path | None) -> str | None:
-    """Return the registry on a cluster to search: the named one, else that of ``RYE_INDEX``, else of the user's file.
+    """Return the cluster registry to search: ``named``, else from ``RYE_INDEX``, else from the user's file.
 
     Args:
-        named: What the caller says; ``none`` means the spaces.
-        user: The user's space; None where none counts, see :meth:`rye.spaces.layout.Layout.safe_user`.
+        named: The caller's choice; ``none`` means the spaces.
+        user: The user's space; None if there is none, see :meth:`rye.spaces.layout.Layout.safe_user`.
 
     Raises:
-        ArgumentError: ``bad-index``: the variable or the file names none.
+        ArgumentError: ``bad-index``: the variable or the file holds no valid address.
     """
     if named is not None:
         return None if named == "none" else named
@@ -159,7 +159,7 @@ def chosen_index(named: str | None, user: Path | None) -> str | None:
 
 
 def ignored_choices(roots: Sequence[Root]) -> list[str]:
-    """Return a warning for each project whose file tries to choose what only a user does; nothing else is looked at."""
+    """Return a warning for each project whose file tries to choose an embedder or index, which only a user may do."""
     found = []
     for root in roots:
         with suppress(OSError):
@@ -170,7 +170,7 @@ def ignored_choices(roots: Sequence[Root]) -> list[str]:
 
 
 def _distrust(root: Root, data: bytes, trust: TrustSet, now: datetime) -> str:
-    """Return why the file of a bundle does not count; empty if it does."""
+    """Return why the file of a bundle is not used; empty if it is."""
     if root.space != "system" or is_own(root) or not data:
         return ""
     signature = judge_settings(root.bundle, data, trust=trust, now=now)
@@ -178,7 +178,7 @@ def _distrust(root: Root, data: bytes, trust: TrustSet, now: datetime) -> str:
 
 
 def _read(root: Root, problems: list[str], trust: TrustSet, now: datetime) -> tuple[Overrides, Mapping[str, float]]:
-    """Return the weights and boosts of one file, each without regard to the other."""
+    """Return the weights and boosts of one file. A fault in one does not affect the other."""
     path = root.path / SETTINGS
     try:
         data = _bytes(path)
@@ -206,7 +206,6 @@ def _left_out(path: Path, part: str, fault: str) -> str:
 
 
 def _table(path: Path, known: Sequence[str]) -> tuple[Mapping[str, Any], str]:
-    """Return the content of a file, or why all of it is left out."""
     try:
         return _parsed(path, _bytes(path), known)
     except OSError as error:
@@ -214,7 +213,7 @@ def _table(path: Path, known: Sequence[str]) -> tuple[Mapping[str, Any], str]:
 
 
 def _parsed(path: Path, data: bytes, known: Sequence[str]) -> tuple[Mapping[str, Any], str]:
-    """Return the content of a file's bytes, or why all of it is left out."""
+    """Parse the content of a file; also return why all of it is left out, or an empty string."""
     try:
         table = load_yaml(data.decode("utf-8"))
     except (ItemError, UnicodeDecodeError) as error:
@@ -227,13 +226,13 @@ def _parsed(path: Path, data: bytes, known: Sequence[str]) -> tuple[Mapping[str,
 
 
 def _part(table: Mapping[str, Any], name: str) -> Any:
-    """Return a part of a file; one that is named and left empty says as much as one that is not named."""
+    """Return a part of a file. An empty part counts as absent."""
     part = table.get(name)
     return {} if part is None else part
 
 
 def _bytes(path: Path) -> bytes:
-    """Return a little more of a file than it may have, nothing of one that is not there; a pipe is not waited for."""
+    """Return at most one byte more than the size limit; nothing if the file does not exist. Never waits for a pipe."""
     if not path.exists():
         return b""
     if not path.is_file():
@@ -243,7 +242,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _weights_fault(weights: Any) -> str:
-    """Return the fault of field weights, or nothing."""
+    """Return the fault of field weights, or an empty string."""
     if not isinstance(weights, Mapping):
         return "'weights' must be a mapping of item types"
     for kind, row in weights.items():
@@ -255,7 +254,7 @@ def _weights_fault(weights: Any) -> str:
 
 
 def _fault(parameters: Mapping[str, Parameter], given: Any, name: str) -> str:
-    """Return the fault of a part of a file, or nothing."""
+    """Return the fault of a part of a file, or an empty string."""
     if not isinstance(given, Mapping):
         return f"{name!r} must be a mapping of {', '.join(parameters)}"
     for key, value in given.items():
@@ -268,7 +267,7 @@ def _fault(parameters: Mapping[str, Parameter], given: Any, name: str) -> str:
 
 
 def _written(value: Any) -> str:
-    """Return a value as a file says it; what is no finite number is read as nothing."""
+    """Return a value as the file writes it. The YAML loader turns non-finite numbers into None."""
     if value is None:
         return "empty, or no finite number"
     text = json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (bool, list, dict)) else repr(value)

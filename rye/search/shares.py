@@ -1,4 +1,4 @@
-"""Which parts of a query decided between two hits."""
+"""Find which parts of a query decided between two hits."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from rye._report import Report
 from rye.search.results import SearchResult
 
 _DECISIVE = 3
-"""How many parts of a query are named that decided for the winner."""
+"""How many decisive parts of a query are named."""
 _BY_MODELS = ("meaning", "second model")
 
 
 @dataclass(frozen=True, slots=True)
 class Share(Report):
-    """What a part of the query contributes to the score of the winner, and to that of the expected item."""
+    """The contribution of a part of the query to the score of the winner, and to that of the expected item."""
 
     part: str
     winner: float
@@ -23,14 +23,14 @@ class Share(Report):
 
 
 def decisive(winner: SearchResult | None, expected: SearchResult | None) -> tuple[Share, ...]:
-    """Return the parts of a query that speak most for one explained hit and against another, at most three."""
+    """Return the parts of a query that favour the winner most over the expected hit, at most three."""
     theirs, own = _shares(winner), _shares(expected)
     parts = sorted(theirs, key=lambda part: own[part] - theirs[part])[:_DECISIVE]
     return tuple(Share(part, round(theirs[part], 4), round(own[part], 4)) for part in parts if theirs[part] > own[part])
 
 
 def _shares(hit: SearchResult | None) -> defaultdict[str, float]:
-    """Return what each part of the query contributes to the score of a hit."""
+    """Return the contribution of each part of the query to the score of a hit."""
     found = defaultdict[str, float](float)
     for trace in hit.explain or () if hit else ():
         found[trace.field if trace.field in _BY_MODELS else trace.clause] += trace.contribution

@@ -1,10 +1,10 @@
-"""Items similar to an item: those that share its key terms, or mean the same.
+"""Find items similar to an item, by shared key terms or by vectors.
 
 The terms with the highest BM25F scores in an item become an OR query, each boosted by its share of that score, which
 the usual evaluator answers. There is no list of stop words: terms that all items have get no weight.
 
-By meaning, the mean direction of the vectors that an item has is compared with each vector of the others. Nothing is
-embedded, and its file is not read.
+By vectors, the mean direction of the item's vectors is compared with each vector of the others. Nothing is embedded,
+and the item's file is not read.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from rye.search.score import Evaluation, idf
 from rye.search.semantic import SemanticScores, Similarities
 
 MAX_KEY_TERMS = 25
-"""Terms of an item by which similar ones are found."""
+"""Most terms of an item that are searched for."""
 
 _CANDIDATES = 8 * MAX_KEY_TERMS
-"""Terms whose document frequency is counted in all segments: those with the highest score in the item's own."""
+"""Terms whose document frequency is counted in all segments: those with the highest scores in the item's segment."""
 
 _SCORE_RANGE = 10
-"""A key term scores at least the best one's score divided by this."""
+"""A key term scores at least the best term's score divided by this."""
 
 
 _FACTORS = np.asarray([0.25 if name == "content" else 1.0 for name in TEXT_FIELDS])
-"""Content counts less than in a search: items are alike by what names them, not by what a long text repeats."""
+"""Content counts less than in a search: items are alike by their names and titles, not by repeated words of a text."""
 
 
 class KeyTerm(NamedTuple):
@@ -56,7 +56,7 @@ class KeyTerm(NamedTuple):
 
 
 def key_terms(reader: Reader, part: Part, local: int) -> list[KeyTerm]:
-    """Return the terms that distinguish a document best, best first; each of them occurs in another document, too."""
+    """Return the most distinctive terms of a document, best first. Each also occurs in another document."""
     segment = part.segment
     terms, shares = _term_shares(weights_for(reader), part, local)
     scores = np.log1p((segment.docs + 0.5) / (segment.term_docs[terms] + 0.5)) * shares
@@ -94,7 +94,6 @@ def _alike(weights: Weights) -> Weights:
 
 
 def _shared_words(terms: Sequence[KeyTerm]) -> bound.Bound:
-    """Return the query for items that share some of the key terms of an item."""
     fields = searched_fields(None)
     queries = [
         bound.TermQuery(
@@ -106,7 +105,7 @@ def _shared_words(terms: Sequence[KeyTerm]) -> bound.Bound:
 
 
 class SimilarSearch:
-    """A search for items similar to one; its request has no query."""
+    """A search for items similar to one item; its request has no query."""
 
     def __init__(self, request: Request, context: SearchContext) -> None:
         self._search, self._context = Search(request, context), context
@@ -126,7 +125,7 @@ class SimilarSearch:
         return search.respond(answer, f"{kind}:{item_id}", "similar", self._warnings)
 
     def _scores(self, part: Part, local: int, allowed: Docs, evaluation: Evaluation) -> SemanticScores | None:
-        """Return the scores by meaning; None, with a warning, where shared words have to answer."""
+        """Return the similarity scores; None, with a warning, if shared words have to answer."""
         name = ":".join(self._context.everywhere.key_of(part.base + local))
         try:
             everywhere = self._context.embeddings.meaning(self._context.everywhere)

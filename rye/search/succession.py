@@ -1,6 +1,6 @@
-"""Find the item that replaces a superseded, deprecated or yanked one: what its own ``superseded_by`` names.
+"""Find the item that replaces a superseded, deprecated or yanked one, as named by its own ``superseded_by``.
 
-Anybody can write ``supersedes`` of anybody's item, so that counts for nothing here.
+Anybody can write ``supersedes`` for any item, so that is ignored here.
 """
 
 from __future__ import annotations
@@ -19,27 +19,31 @@ _SUPERSEDED_BY = KIND_NUMBER["superseded_by"]
 
 
 class _Successor(NamedTuple):
-    """A successor as it is named: that item, or just the words where they name none or several."""
+    """A successor: the item it names, or only the text if it names none or several."""
 
     name: str
     item: int | None = None
 
 
 class Succession:
-    """The successors of the items of all spaces; ``signature`` judges a document of a part by its indexed evidence."""
+    """The successors of the items of all spaces.
+
+    ``signature`` judges a document of a part by its indexed evidence.
+    """
 
     def __init__(self, everywhere: Reader, signature: Callable[[Part, int], Signature]) -> None:
         self._reader = everywhere
         self._signature = signature
 
     def of(self, doc: int) -> str:
-        """Return ``type:id`` of what takes the place of a document, or the words for it where they name none."""
+        """Return ``type:id`` of the replacement of a document, or its text as written if it names no single item."""
         return self._find(doc).name
 
     def names(self, doc: int) -> tuple[str, str]:
-        """Return in words a document, and what takes its place, if anything does.
+        """Return descriptions of a document and of its replacement, if it has one.
 
-        Of a document that is not trusted also whose it is, and its verdict; of another, where that differs.
+        Source and verdict are added to the document if it is not trusted, and to the replacement if its verdict
+        differs.
         """
         verdict, successor = self._verdict(doc), self._find(doc)
         itself = self._name(doc) if verdict is Verdict.TRUSTED else self._whose(doc)
@@ -47,7 +51,7 @@ class Succession:
         return itself, successor.name if same or successor.item is None else self._whose(successor.item)
 
     def warnings(self, doc: int) -> list[str]:
-        """Return a sentence where what takes the place of a trusted document is not trusted."""
+        """Return a warning if the replacement of a trusted document is not trusted."""
         name, item = self._find(doc)
         if item is None or self._verdict(doc) is not Verdict.TRUSTED:
             return []
@@ -56,7 +60,7 @@ class Succession:
         return [] if is_trusted else [f"{name} of {part.root.source}, which takes its place, is {verdict}"]
 
     def _find(self, doc: int) -> _Successor:
-        """Return the first item but itself that a document names; a name of several items is left as words."""
+        """Return the first item that a document names as its successor, except itself; an ambiguous name stays text."""
         graph = graph_of(self._reader)
         edges = graph.stated_by(np.asarray([doc]))
         for number in np.flatnonzero(edges.kinds == _SUPERSEDED_BY).tolist():

@@ -1,4 +1,4 @@
-"""What a query may have meant: corrections that find more, and warnings on what it says beside what it seems to."""
+"""Suggest corrections that find more, and warn about likely mistakes in a query."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from rye.search.request import Request
 from rye.search.rewrite import Plan
 
 FEW = 2
-"""At most this many hits may come from items that quote a word cut short, rather than from what was meant."""
+"""Up to this many hits may come from items that quote a truncated word, rather than from the intended word."""
 
 _OPTION = re.compile(r"(?<!\S)--?[A-Za-z0-9][\w-]*(?![\w:-])")
-"""An option of a shell command, which the language reads as an exclusion."""
+"""An option of a shell command, which the query language reads as an exclusion."""
 
 _SPACES = tuple(name for name in parameters_of(SearchOptions)["space"].choices if name != "all")
 _VALUES = {"type": tuple(TYPE_NAMES), "space": _SPACES}
-"""Keyword fields of which all values are known."""
+"""Keyword fields whose values are all known."""
 
 _QUOTED_OPERATOR = re.compile(r"\w(?:~\d?|\*)(?!\S)")
-"""A wildcard or mark behind a word; in a phrase it is text."""
+"""A wildcard or ``~`` after a word; inside a phrase it is text."""
 
 _COMPARED = re.compile("[<>]")
 _SCOPE = re.compile(rf"(?:rye\.search\.)?(?P<type>{'|'.join(TYPE_NAMES)})\.(?P<path>[\w.-]+\.\*)")
@@ -40,15 +40,15 @@ _SCOPE = re.compile(rf"(?:rye\.search\.)?(?P<type>{'|'.join(TYPE_NAMES)})\.(?P<p
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """Warnings about an answered search: what in its query, scope or filters cannot be what was meant.
+    """Warnings about likely mistakes in the query, scope or filters of an answered search.
 
     Attributes:
-        request: What was asked.
-        plan: How it was read.
+        request: The request.
+        plan: How the query was read.
         total: How many hits it has.
         holds: Returns whether there is an item in a part of a scope.
         count: Returns how many hits a query has under the same scope and filters.
-        allowed: Returns the documents that the scope and given filters let through.
+        allowed: Returns the documents that the scope and given filters allow.
     """
 
     request: Request
@@ -92,14 +92,14 @@ class Notes:
             yield f"no item has the {name} {text!r}: {meant}valid are {', '.join(valid)}"
 
     def _quoted_operators(self) -> Iterator[str]:
-        """Yield a warning for each phrase that holds what would be an operator outside it."""
+        """Yield a warning for each phrase that contains an operator."""
         for node in walk(self.plan.main):
             if isinstance(node, ast.Phrase) and (found := _QUOTED_OPERATOR.search(node.text)):
                 sign = found[0][1]
                 yield f"{sign} in {node} is text, like all inside quotes; outside it works, as in serv* NEAR/3 deploy"
 
     def _filters(self) -> Iterator[str]:
-        """Yield which filters and fields let nothing through, each by itself or else all together."""
+        """Yield a warning about filters and fields that exclude every item, by themselves or in combination."""
         fixed, filters = self.plan.fixed, self.request.filters
         if not (fixed or filters) or self.count(ast.Everything(), self.plan):
             return
@@ -111,7 +111,7 @@ class Notes:
         yield f"no item in scope passes {'the' if alone else 'all of the'} {kind}: {', '.join(alone or found)}"
 
     def _scopes(self) -> Iterator[str]:
-        """Yield a warning for each scope that holds no item."""
+        """Yield a warning for each scope without items."""
         for scope in self.request.scopes if self.request.scopes is not EVERY_SCOPE else ():
             if self.holds(scope):
                 continue
@@ -121,11 +121,11 @@ class Notes:
 
 
 def answerable(error: QueryError, check: Callable[[str], None]) -> None:
-    """Give an error a suggestion that is no error itself: its own, else the words as a phrase, else every item.
+    """Set a suggestion that parses: the error's own, else the words as a phrase, else every item.
 
     Args:
-        error: What is wrong with a query; a query may have several faults, and a suggestion fixes the first.
-        check: Raises the error of a query.
+        error: The error of a query; a query may have several faults, and its suggestion fixes only the first.
+        check: Raises the error of a query, if it has one.
     """
     words = re.findall(r"\w+", error.text)[:MAX_PHRASE]
     for candidate in (error.suggestion, str(ast.Phrase(" ".join(words)))):
@@ -169,10 +169,10 @@ def explain_stage(stage: str, plan: Plan, read: Callable[[Plan], Relaxed], *, pa
 def did_you_mean(
     text: str, plan: Plan, dictionary: Dictionary, *, total: int, count: Callable[[ast.Node, Plan], int]
 ) -> str:
-    """Return a query that finds more than ``total`` hits, or a command in quotes that finds any, or nothing.
+    """Return a query that finds more than ``total`` hits, a quoted command that finds any, or an empty string.
 
-    ``count`` returns how many hits a query has under the same scope and filters. The options of a command are
-    exclusions in the language: ``df -h`` finds no item with an ``h``.
+    ``count`` returns how many hits a query has under the same scope and filters. The options of a pasted command are
+    exclusions in the query language: ``df -h`` finds no item with an ``h``.
     """
     quoted = ast.Phrase(text)
     if not plan.words and _OPTION.search(text) and 1 < len(analysis.parts(text)) <= MAX_PHRASE and count(quoted, plan):
@@ -184,9 +184,9 @@ def did_you_mean(
 
 
 def _in_words(text: str, plan: Plan, count: Callable[[ast.Node, Plan], int]) -> str:
-    """Return a query with operators as plain words without its exclusions, where a search for these finds anything.
+    """Return a query with operators as plain words without its exclusions, if these find anything.
 
-    Whoever pastes a command excludes and does not know it: its options are words, too.
+    In a pasted command the options are words too, which the query language reads as exclusions.
     """
     words = loosen(plan.main) or tuple(map(ast.Word, analysis.parts(text) if _OPTION.search(text) else ()))
     words = words or tuple(node for node in looked_for(plan.main) if isinstance(node, ast.Word))

@@ -1,6 +1,6 @@
-"""A term query over a reader: which documents have it, in which fields, how often, and what that counts for.
+"""A term query over a reader: the documents and fields it matches, its frequencies, and their weights.
 
-The postings of all segments stand side by side, in order of document and field, so that those of a document add up as
+The postings of all segments are concatenated, in order of document and field, so that those of a document are summed as
 one run.
 """
 
@@ -24,10 +24,10 @@ from rye.search.positions import Effort, PositionLeaf, Spans
 from rye.search.postings import counting, sum_by
 
 AT_ONCE = 1 << 18
-"""Postings of several terms that are read together where only their documents are wanted, or those of one term."""
+"""Postings of several terms that are read together if only their documents are needed; a single term is never split."""
 
 Choices = Mapping[Pattern, Choice]
-"""The terms of one segment that each part of a query stands for."""
+"""The terms of one segment that each part of a query expands to."""
 
 
 class Slots(NamedTuple):
@@ -47,10 +47,10 @@ class Slots(NamedTuple):
 
 
 class Term:
-    """A term query over a reader. Each step is done when first asked for, and is kept.
+    """A term query over a reader. Each step runs on first use, and its result is kept.
 
-    One that is excluded stands under an odd number of NOTs. It is not scored, and all its terms count: if some were
-    left out, an item that has one of them would be a hit. As they may be many, only the documents are kept.
+    An excluded term query is under an odd number of NOTs. It is not scored, and its terms are never cut: an item with a
+    term that was cut would become a hit. As there may be many terms, only the documents are kept.
     """
 
     def __init__(self, reader: Reader, query: TermQuery, effort: Effort, *, excluded: bool = False) -> None:
@@ -62,7 +62,7 @@ class Term:
         self._weighed: tuple[Weights, Floats] | None = None
 
     def terms(self) -> dict[Pattern, Terms]:
-        """Return the terms of the dictionary that each part of the query stands for."""
+        """Return the dictionary terms that each part of the query expands to."""
         if self._terms is None:
             most = None if self.excluded else self._effort.terms
             self._terms = {each: expand(self.reader, each, most) for each in {*patterns(self.query.pattern)}}
@@ -73,16 +73,16 @@ class Term:
         return [{pattern: of.choices[at] for pattern, of in terms} for at in range(len(self.reader.parts))]
 
     def is_cut(self) -> bool:
-        """Return whether terms were left out, because there were too many, when the query was evaluated."""
+        """Return whether terms were left out in the evaluation because there were too many."""
         return self._terms is not None and any(terms.cut for terms in self._terms.values())
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Every term that the query stands for."""
+        """Every term that the query expands to."""
         return frozenset().union(*(terms.words for terms in self.terms().values()))
 
     def most(self) -> int:
-        """Return an upper bound of how many documents match, known before any posting is read."""
+        """Return an upper bound of the number of matches, without reading postings."""
         if self.excluded and self._plain:
             return len(self.docs)
         choices = [terms.choices for terms in self.terms().values()]
@@ -116,7 +116,7 @@ class Term:
 
     @cached_property
     def _positions(self) -> list[PositionLeaf]:
-        """The query of positions on each segment."""
+        """The position query of each segment."""
         rows = zip(self.reader.parts, self._choices(), strict=True)
         return [
             PositionLeaf(part, self.query, choices, fields=self._limits, effort=self._effort) for part, choices in rows
@@ -124,21 +124,21 @@ class Term:
 
     @cached_property
     def _postings(self) -> list[tuple[Numbers, Floats | Numbers]]:
-        """Per segment the slots, ascending, and in each how often the query stands there, weighted."""
+        """Per segment the slots, ascending, and the weighted frequency of the query in each."""
         if self._plain is None:
             return [leaf.frequencies() for leaf in self._positions]
         rows = zip(self.reader.parts, self._choices(), strict=True)
         return [self._read(part, choices[self._plain]) for part, choices in rows]
 
     def _read(self, part: Part, choice: Choice) -> tuple[Numbers, Floats | Numbers]:
-        """Read the postings of some terms: of live documents, in the fields of the query."""
+        """Read the postings of terms in live documents and in the fields of the query."""
         terms, weights = choice
         slots, tf = part.segment.slots_and_tf(terms, weights if set(weights.tolist()) != {1.0} else None)
         if self._limits is not None or not part.intact:
             keep = counting(part, slots, self._limits)
             slots, tf = slots.take(keep), tf.take(keep)
         if len(terms) > 1:
-            order = slots.argsort(kind="stable")  # merges the terms, each of which is in order
+            order = slots.argsort(kind="stable")  # merge the terms, each already sorted
             slots, tf = slots.take(order), tf.take(order)
         return slots, tf
 
@@ -155,7 +155,7 @@ class Term:
 
     @cached_property
     def _bounds(self) -> Ints:
-        """The postings of the n-th document are those from the n-th of these numbers up to the next one."""
+        """Shape ``(documents + 1,)``: the postings of the n-th document are ``_bounds[n]`` up to ``_bounds[n + 1]``."""
         return np.append(self._first, len(self._docs))
 
     def weighed(self, weights: Weights) -> Floats:
@@ -167,7 +167,7 @@ class Term:
         return self._weighed[1]
 
     def weigh(self, docs: Ints, weights: Weights) -> Floats:
-        """Return tf~ in some documents, ascending; 0 where the query does not match."""
+        """Return tf~ in ascending documents; 0 if the query does not match."""
         at, is_there = look_up(self.docs.numbers, docs)
         places = at[is_there]
         starts, stops = self._bounds.take(places), self._bounds.take(places + 1)
@@ -177,7 +177,7 @@ class Term:
         return found
 
     def _normalized(self, which: Ints, weights: Weights) -> Floats:
-        """Return ``w · tf / (1 − b + b · length / average)`` of some postings, ascending."""
+        """Return ``w · tf / (1 − b + b · length / average)`` of ascending postings."""
         parts, several, base = self.reader.parts, list[Floats](), 0
         for part, (slots, tf) in zip(parts, self._postings, strict=True):
             here = which if len(parts) == 1 else which[slice(*which.searchsorted([base, base + len(slots)]))] - base
@@ -188,7 +188,7 @@ class Term:
     # single documents
 
     def slots_of(self, docs: Ints) -> Slots:
-        """Return the matches in some documents, ascending."""
+        """Return the matches in ascending documents."""
         which = self._of(docs)
         tf = _joined([tf for _, tf in self._postings], np.float64).take(which)
         keys, total = sum_by(slot_keys(self._docs.take(which), self._fields.take(which)), tf.astype(np.float64))
@@ -200,7 +200,7 @@ class Term:
         return Slots(found, fields, total, _joined(lengths, np.int64))
 
     def fields_of(self, docs: Ints) -> Iterator[tuple[int, int]]:
-        """Yield document and field of every match in some documents, ascending."""
+        """Yield document and field of every match in ascending documents."""
         which = self._of(docs)
         keys = unique(slot_keys(self._docs.take(which), self._fields.take(which)))
         yield from zip((keys >> FIELD_BITS).tolist(), (keys & FIELD_MASK).tolist(), strict=True)
@@ -210,7 +210,6 @@ class Term:
         return _joined([(slots & FIELD_MASK).astype(np.int64) for slots, _ in self._postings], np.int64)
 
     def _of(self, docs: Ints) -> Ints:
-        """Return the numbers of the postings that some documents, ascending, have."""
         return ranges(self._docs.searchsorted(docs), self._docs.searchsorted(docs, side="right"))
 
     def field_values(self, doc: int, weights: Weights) -> dict[int, float]:
@@ -222,7 +221,7 @@ class Term:
         return dict(zip(slots.fields.tolist(), values.tolist(), strict=True))
 
     def spans(self, docs: Ints) -> dict[int, Spans]:
-        """Return where a phrase, sloppy phrase or NEAR stands in some documents, ascending."""
+        """Return the spans of a phrase, sloppy phrase or NEAR in ascending documents."""
         return {
             doc + part.base: spans
             for part, here in self._by_part(docs)
@@ -232,7 +231,7 @@ class Term:
     def terms_in(self, doc: int) -> dict[Pattern, dict[int, dict[str, int]]]:
         """Return per part of the query its terms in one document, by field, with their frequencies.
 
-        They are there wherever they stand, be it where the query wants them or not.
+        Counts every occurrence, also outside matches.
         """
         part, local = self.reader.locate(doc)
         return self._leaf(part).terms_in(local)
@@ -241,7 +240,7 @@ class Term:
         return self._positions[self.reader.parts.index(part)]
 
     def words_in(self, doc: int) -> dict[int, dict[str, int]]:
-        """Return the terms of one document that the query stands for, by field, the most frequent first."""
+        """Return the query's terms in one document, by field, the most frequent first."""
         merged: dict[int, dict[str, int]] = {}
         for fields in self.terms_in(doc).values():
             for field, terms in fields.items():
@@ -251,7 +250,7 @@ class Term:
         }
 
     def _by_part(self, docs: Ints) -> Iterator[tuple[Part, slice]]:
-        """Yield every segment that has some of the documents, ascending, and where these stand among them."""
+        """Yield every segment that has any of the ascending documents, and the slice of these."""
         parts = self.reader.parts
         borders = [0, *docs.searchsorted([part.base for part in parts[1:]]).tolist(), len(docs)]
         for part, start, stop in zip(parts, borders, borders[1:], strict=False):
@@ -270,9 +269,9 @@ def _plain_pattern(query: TermQuery) -> Pattern | None:
 
 
 def _docs_of(part: Part, terms: Ints, fields: Bools | None) -> Docs:
-    """Return the live documents of some terms, in some fields, None for all.
+    """Return the live documents that have any of the terms in the fields; None for all fields.
 
-    However many postings there are, few are in memory at a time, and none are read once every document is found.
+    Postings are read in batches to limit memory, and reading stops once every document is found.
     """
     segment = part.segment
     found = ~part.live
