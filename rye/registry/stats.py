@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rye._report import Report
 from rye.index.reader import Reader
-from rye.search.facets import Wanted, count_all
+from rye.search.facets import FacetRequest, count_all
 from rye.search.predicates import States
 from rye.trust.trust_store import system_clock
 
@@ -65,5 +65,5 @@ def stats_of(state: State, space: str) -> Stats:
 
 def _figures(reader: Reader, state: State) -> Figures:
     states = States(reader, state.everywhere, lambda: state.trust.trust, system_clock())
-    facets = count_all(reader, states, [Wanted(name, _EVERY_VALUE) for name in ("type", "verdict")])
+    facets = count_all(reader, states, [FacetRequest(name, _EVERY_VALUE) for name in ("type", "verdict")])
     return Figures(reader.count, dict(facets["type"].values), dict(facets["verdict"].values))

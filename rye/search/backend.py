@@ -13,7 +13,7 @@ from rye.search.bind import searched_fields
 from rye.search.bound import Bound, asks_relations
 from rye.search.context import SearchContext
 from rye.search.docset import Docs
-from rye.search.facets import Facet, Wanted, count_facets
+from rye.search.facets import Facet, FacetRequest, count_facets
 from rye.search.fields import Weights, weights_for
 from rye.search.order import Order, Top, ranked
 from rye.search.page import Hydrator, PageBuilder
@@ -82,10 +82,10 @@ class Backend:
             order: Their order.
             similar: Returns the similarity scores of documents.
         """
-        others = self.without_manual(matches) if order.manual_last else matches
-        if not others or len(others) == len(matches):
+        non_manual = self.without_manual(matches) if order.manual_last else matches
+        if not non_manual or len(non_manual) == len(matches):
             return self._top(query, matches, order, similar)
-        first = self._top(query, others, order, similar)
+        first = self._top(query, non_manual, order, similar)
         left = None if order.reach is None else order.reach - len(first.reachable)
         if left == 0 or len(first.docs) >= order.stop:
             return first if left == 0 else first._replace(reachable=matches)
@@ -121,14 +121,14 @@ class Backend:
 
     def unknown_references(self, queries: Sequence[Bound]) -> list[str]:
         """Return a warning if the queries ask for relations and the references of some items are unknown."""
-        asked = any(map(asks_relations, queries))
-        return [unknown] if asked and (unknown := self.states.graph().unknown) else []
+        has_relations = any(map(asks_relations, queries))
+        return [unknown] if has_relations and (unknown := self.states.graph().unknown) else []
 
     def page_builder(self, query: Bound, *, explain: bool, verdicts_matter: bool) -> PageBuilder:
         """Return the builder that turns hits into results."""
         hydrator = Hydrator(self.reader, self.states, self.context.trust(), self.context.now, verdicts_matter)
         return PageBuilder(self.evaluation(query), hydrator, explain)
 
-    def facets(self, matches: Docs, wanted: Sequence[Wanted]) -> Mapping[str, Facet]:
+    def facets(self, matches: Docs, requests: Sequence[FacetRequest]) -> Mapping[str, Facet]:
         """Count the values of each facet in the documents."""
-        return count_facets(self.reader, self.states, matches.numbers, wanted)
+        return count_facets(self.reader, self.states, matches.numbers, requests)

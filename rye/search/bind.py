@@ -99,7 +99,7 @@ def _bind(node: ast.Node, context: Context, scope: _Scope) -> bound.Bound | None
         case ast.Word():  # most nodes are
             return _bind_text(node, scope, context)
         case ast.And(operands=operands) | ast.Or(operands=operands):
-            parts = tuple(one for one in (bind(inner, context, scope) for inner in operands) if one is not None)
+            parts = tuple(part for part in (bind(inner, context, scope) for inner in operands) if part is not None)
             if len(parts) < 2:
                 return parts[0] if parts else None
             return bound.All(parts) if isinstance(node, ast.And) else bound.Any(parts)
@@ -170,12 +170,12 @@ def _resolve(name: str, node: ast.Node, context: Context) -> str | None:
     if name in metadata:
         return name
     writable = filter(is_field_name, sorted(metadata))
-    near = nearest(name.casefold(), (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *writable), cutoff=0.7)
+    suggestions = nearest(name.casefold(), (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *writable), cutoff=0.7)
     first, last = node.span  # the span of the enclosing group, if there is one
     start = max(first, context.text.find(name, first, last))
     end = start + len(name)
     unquoted = " ".join(re.sub(r'["\\]', " ", context.text).split())
-    guess = f"did you mean {' or '.join(near)}? " if near else ""
+    guess = f"did you mean {' or '.join(suggestions)}? " if suggestions else ""
     listed = ", ".join((*TEXT_FIELDS, *KEYWORD_FIELDS))
     _refuse(
         context,
@@ -183,8 +183,8 @@ def _resolve(name: str, node: ast.Node, context: Context) -> str | None:
         "unknown-field",
         f"there is no field {name!r}",
         hint=f"{guess}fields are {listed} and the metadata keys of the items; to find the text itself put it in quotes",
-        suggestion=f"{context.text[:start]}{near[0]}{context.text[end:]}" if near else f'"{unquoted}"',
-        nearest=near,
+        suggestion=f"{context.text[:start]}{suggestions[0]}{context.text[end:]}" if suggestions else f'"{unquoted}"',
+        nearest=suggestions,
         span=(start, end),
     )
     return None
@@ -270,9 +270,9 @@ def _bind_keyword(node: ast.Node, name: str, context: Context) -> bound.Bound | 
         return bound.Glob(name, glob) if isinstance(node, ast.Wildcard) else equal(name, node.text)
     states = [state for state in STATES if fnmatchcase(state, glob)] if isinstance(node, ast.Wildcard) else [glob]
     if states and states[0] in STATES:
-        found = tuple(bound.HasState(state) for state in states)
-        return found[0] if len(found) == 1 else bound.Any(found)
-    near = [STATE_SYNONYMS[glob]] if glob in STATE_SYNONYMS else nearest(glob, STATES)
+        conditions = tuple(bound.HasState(state) for state in states)
+        return conditions[0] if len(conditions) == 1 else bound.Any(conditions)
+    suggestions = [STATE_SYNONYMS[glob]] if glob in STATE_SYNONYMS else nearest(glob, STATES)
     start, end = node.span
     _refuse(
         context,
@@ -280,8 +280,8 @@ def _bind_keyword(node: ast.Node, name: str, context: Context) -> bound.Bound | 
         "unknown-state",
         f"there is no state {glob!r}",
         hint=f"states are {', '.join(STATES)}",
-        suggestion=f"{context.text[:start]}{near[0]}{context.text[end:]}" if near else "",
-        nearest=near,
+        suggestion=f"{context.text[:start]}{suggestions[0]}{context.text[end:]}" if suggestions else "",
+        nearest=suggestions,
     )
     return None
 
@@ -312,7 +312,7 @@ def _pattern(node: ast.Node) -> bound.TextPattern | bound.Everything | None:
             patterns = tuple(pattern for word in text.split() for pattern in _in_phrase(word))
             return bound.Phrase(patterns, tuple(range(len(patterns))))
         case ast.Near(operands=operands, distances=distances):
-            return _near(operands, distances)
+            return _near_pattern(operands, distances)
     message = f"{type(node).__name__} is no text to search for"
     raise AssertionError(message)
 
@@ -374,12 +374,12 @@ def _glob_phrase(pattern: str) -> bound.Phrase | bound.Everything | None:
     return bound.Phrase(patterns, tuple(offset - first for offset in kept), form)
 
 
-def _near(operands: tuple[ast.Node, ...], distances: tuple[int, ...]) -> bound.Near | None:
+def _near_pattern(operands: tuple[ast.Node, ...], distances: tuple[int, ...]) -> bound.Near | None:
     groups = []
     for operand in operands:
         alternatives = operand.operands if isinstance(operand, ast.Or) else (operand,)
         phrases = tuple(
-            one for one in map(_pattern, alternatives) if isinstance(one, (bound.Phrase, bound.SloppyPhrase))
+            phrase for phrase in map(_pattern, alternatives) if isinstance(phrase, (bound.Phrase, bound.SloppyPhrase))
         )
         if len(phrases) != len(alternatives):
             return None

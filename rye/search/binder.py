@@ -124,10 +124,10 @@ def require_field(name: str, metadata_keys: frozenset[str]) -> None:
     valid = (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES)
     if name.casefold() in valid or name in metadata_keys:
         return
-    near = nearest(name, (*valid, *sorted(metadata_keys)))
-    guess = f"did you mean {' or '.join(near)}? " if near else ""
+    suggestions = nearest(name, (*valid, *sorted(metadata_keys)))
+    guess = f"did you mean {' or '.join(suggestions)}? " if suggestions else ""
     hint = f"{guess}fields are {', '.join((*TEXT_FIELDS, *KEYWORD_FIELDS))} and the items' metadata keys"
-    raise ParameterError("unknown-field", [("fields", name)], "is", "no field", hint=hint, nearest=near)
+    raise ParameterError("unknown-field", [("fields", name)], "is", "no field", hint=hint, nearest=suggestions)
 
 
 def bind_filters(filters: Mapping[str, Any], metadata_keys: frozenset[str]) -> list[bound.Bound]:
@@ -137,20 +137,20 @@ def bind_filters(filters: Mapping[str, Any], metadata_keys: frozenset[str]) -> l
         ArgumentError: ``unknown-filter`` or ``bad-filter``.
     """
     nodes: list[bound.Bound] = []
-    for name, wanted in filters.items():
+    for name, given in filters.items():
         if name in ("date_from", "date_to"):
-            nodes.append(_dated(name, wanted))
+            nodes.append(_dated(name, given))
             continue
         key = ALIASES.get(name, "is" if name == "verdict" else name)
         if key not in FILTERABLE and key not in metadata_keys:
             valid = [*FILTERABLE, "date_from", "date_to", *sorted(metadata_keys)]
-            near = nearest(name, valid)
-            guess = f"did you mean {' or '.join(near)}? " if near else ""
+            suggestions = nearest(name, valid)
+            guess = f"did you mean {' or '.join(suggestions)}? " if suggestions else ""
             hint = f"{guess}filters work on {', '.join(FILTERABLE)}, date_from, date_to and the items' metadata keys"
             raise ParameterError(
-                "unknown-filter", [("filters", name)], "is", "no field of any item", hint=hint, nearest=near
+                "unknown-filter", [("filters", name)], "is", "no field of any item", hint=hint, nearest=suggestions
             )
-        several = list(wanted) if isinstance(wanted, (list, tuple, set, frozenset)) else [wanted]
+        several = list(given) if isinstance(given, (list, tuple, set, frozenset)) else [given]
         if not several:
             _refuse_filter(name, "is", "an empty list", "give at least one value, or leave it out")
         options = tuple(_filter(name, key, value) for value in several)

@@ -62,8 +62,8 @@ def patterns(pattern: TextPattern) -> Iterator[Pattern]:
         yield from (Pattern(word, How.EXACT) for word in dict.fromkeys(pattern.words))
     else:
         for choice in pattern.operands:
-            for one in choice:
-                yield from patterns(one)
+            for alternative in choice:
+                yield from patterns(alternative)
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,12 +228,12 @@ def without(root: ast.Node, bad: ast.Node) -> str:
     """Return the canonical text of a query without one of its nodes; ``*`` when nothing is left."""
 
     def visit(node: ast.Node, below: Sequence[ast.Node | None]) -> ast.Node | None:
-        kept = [one for one in below if one is not None]
+        kept = [child for child in below if child is not None]
         if node is bad or (below and not kept):
             return None
         if isinstance(node, ast.And | ast.Or):
             # without the bad operand, an AND may stand directly in an AND, or an OR in an OR: the two become one
-            left = tuple(part for one in kept for part in (one.operands if type(one) is type(node) else (one,)))
+            left = tuple(part for child in kept for part in (child.operands if type(child) is type(node) else (child,)))
             return replace(node, operands=left) if len(left) > 1 else left[0]
         return node if len(kept) < len(below) else ast.with_children(node, kept)
 

@@ -44,17 +44,17 @@ class Clause(Report):
     clauses: tuple[Clause, ...] = ()
 
 
-def culprits(clause: Clause, *, wanted: bool = True) -> Iterator[tuple[Clause, str]]:
+def culprits(clause: Clause, *, expected: bool = True) -> Iterator[tuple[Clause, str]]:
     """Yield the smallest parts that keep a clause from matching as wanted, each with ``no-match`` or ``excluded``."""
-    if clause.kind == "dropped" or clause.matched == wanted:
+    if clause.kind == "dropped" or clause.matched == expected:
         return
     if clause.kind == "not":
-        yield from culprits(clause.clauses[0], wanted=not wanted)
+        yield from culprits(clause.clauses[0], expected=not expected)
     elif clause.clauses:
         for below in clause.clauses:
-            yield from culprits(below, wanted=wanted)
+            yield from culprits(below, expected=expected)
     else:
-        yield clause, "no-match" if wanted else "excluded"
+        yield clause, "no-match" if expected else "excluded"
 
 
 class ClauseExplainer:
@@ -148,8 +148,8 @@ class ClauseExplainer:
 
     def _states(self) -> str:
         names = [name for name in STATES if name not in VERDICT_NAMES and name != "signed"]
-        found = [name for name in names if self.search.backend.states.having(name)[self.doc]]
-        return f"it is {', '.join(found)}" if found else "it is in no such state"
+        states = [name for name in names if self.search.backend.states.having(name)[self.doc]]
+        return f"it is {', '.join(states)}" if states else "it is in no such state"
 
     def _value(self, name: str) -> str:
         if name in RELATION_FIELDS:
@@ -162,24 +162,24 @@ class ClauseExplainer:
         if name == "installed-from":
             folder = part.segment.ids[local].partition("/")[0]
             return self.search.backend.states.sources(part.root).get(folder, "missing")
-        found = Values.of_key(part.segment, name).of(local)
-        if name == "updated" and not found:
-            found = Values.of_key(part.segment, "created").of(local)
-        return _listed(found)
+        values = Values.of_key(part.segment, name).of(local)
+        if name == "updated" and not values:
+            values = Values.of_key(part.segment, "created").of(local)
+        return _listed(values)
 
     def _related(self, name: str) -> str:
         """Return the item's references as written; for items that refer to it, only their number."""
-        graph, doc = self.search.backend.states.graph(), self.search.backend.states.there(self.doc)
+        graph, doc = self.search.backend.states.graph(), self.search.backend.states.to_all_spaces(self.doc)
         if name == "references":
             return _listed(graph.written_in(doc))
-        others = graph.naming(np.asarray([doc])).docs
-        count = len(set(graph.items_of(others).tolist()))
+        referrers = graph.naming(np.asarray([doc])).docs
+        count = len(set(graph.items_of(referrers).tolist()))
         return f"{count} item{'s' * (count != 1)}, listed by rye refs" if count else "missing"
 
 
-def _listed(found: Sequence[str]) -> str:
-    more = [f"and {len(found) - _LISTED} more"] if len(found) > _LISTED else []
-    return ", ".join([*found[:_LISTED], *more]) or "missing"
+def _listed(values: Sequence[str]) -> str:
+    more = [f"and {len(values) - _LISTED} more"] if len(values) > _LISTED else []
+    return ", ".join([*values[:_LISTED], *more]) or "missing"
 
 
 def _text(node: ast.Node) -> str:

@@ -96,13 +96,13 @@ class Docs:
         """Return the union of several sets."""
         if all(docs.sparse for docs in several) and sum(map(len, several)) * SPARSE < size:
             return Docs(size, numbers=unique(np.empty(0, np.int64), *(docs.numbers for docs in several)))
-        found = np.zeros(size, bool)
+        members = np.zeros(size, bool)
         for docs in several:
             if docs.sparse:
-                found[docs.numbers] = True
+                members[docs.numbers] = True
             else:
-                found |= docs.mask
-        return Docs(size, mask=found)
+                members |= docs.mask
+        return Docs(size, mask=members)
 
     def __invert__(self) -> Docs:
         return Docs(self.size, mask=~self.mask)
@@ -116,12 +116,12 @@ def look_up(ordered: Numbers, some: Numbers) -> tuple[Ints, Bools]:
     at = ordered.searchsorted(some)
     if not len(ordered):
         return at, np.zeros(len(some), bool)
-    found: Bools = ordered.take(at, mode="clip") == some
-    return at, found
+    present: Bools = ordered.take(at, mode="clip") == some
+    return at, present
 
 
 def mask(numbers: Numbers, size: int) -> Bools:
     """Return a mask of length ``size`` that is set at the given numbers."""
-    found = np.zeros(size, bool)
-    found[numbers] = True
-    return found
+    members = np.zeros(size, bool)
+    members[numbers] = True
+    return members

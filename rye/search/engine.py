@@ -53,7 +53,8 @@ class Matched(NamedTuple):
         docs: The items.
         exact: The items whose id or name the query gives.
         hidden: How many items were hidden, by state.
-        others: The number of items that decide whether the stage answers; without the manual's pages if they come last.
+        hit_count: The number of items that decide whether the stage answers; without the manual's pages if they come
+            last.
         similar: Their similarity scores; None if only words score them.
         partial: Whether a few items have every word, and these are the best partial matches.
     """
@@ -63,7 +64,7 @@ class Matched(NamedTuple):
     docs: Docs
     exact: Ints
     hidden: Mapping[str, int]
-    others: int
+    hit_count: int
     similar: SemanticScores | None = None
     partial: bool = False
 
@@ -241,12 +242,12 @@ class Search:
         tried, named = list[Matched](), self._named(allowed, plan)
         self.manual_last = self.manual_last and bool(self.backend.without_manual(allowed))
         for stage in self.stages(plan):
-            partial = bool(tried and tried[-1].others)
+            partial = bool(tried and tried[-1].hit_count)
             tried.append(self._match_stage(stage, plan, allowed, named)._replace(partial=partial))
-            if tried[-1].others >= stage.enough:
+            if tried[-1].hit_count >= stage.enough:
                 wider = stage.wider and self._match_stage(stage.wider, plan, allowed, named)
-                return wider if wider and wider.others > tried[-1].others else tried[-1]
-        last = next((matched for matched in reversed(tried) if matched.others), None)
+                return wider if wider and wider.hit_count > tried[-1].hit_count else tried[-1]
+        last = next((matched for matched in reversed(tried) if matched.hit_count), None)
         return last or next((matched for matched in tried if matched.docs), tried[0])
 
     def _match_stage(self, stage: Stage, plan: Plan, allowed: Docs, named: Ints) -> Matched:
@@ -290,8 +291,8 @@ class Search:
                 gone = np.setdiff1d(exact, shown)[:_NAMED].tolist()
                 self._replaced += [Replaced(self.backend.states.hidden_message(doc)) for doc in gone]
                 exact = shown
-        others = len(self.backend.without_manual(docs) if self.manual_last else docs)
-        return Matched(stage, query, docs, exact, hidden, others, similar)
+        hit_count = len(self.backend.without_manual(docs) if self.manual_last else docs)
+        return Matched(stage, query, docs, exact, hidden, hit_count, similar)
 
     def ordered(self, matched: Matched) -> Answer:
         """Return the matches of a stage with the first of them in order."""
@@ -385,7 +386,7 @@ class Search:
         self._warnings += semantic.warnings
         if scores is None:
             return None
-        candidates, docs = scores.asked(), scores.hits()
+        candidates, docs = scores.candidates(), scores.hits()
         exact = self._referred(plan, candidates)
         if scores.hybrid and plan.words and len(named := self._named(candidates, plan)) and docs:
             exact = unique(exact, named)
@@ -422,8 +423,8 @@ class Search:
     def _reranked(self, scores: SemanticScores, docs: Docs, reranker: Reranker) -> SemanticScores:
         """Return the scores after a second model has compared the best hits that are shown with the query."""
         shown = docs if self.request.include_superseded else self.hide(docs)[0]
-        others = self.backend.without_manual(shown) if self.manual_last else shown
-        numbers = (others or shown).numbers
+        non_manual = self.backend.without_manual(shown) if self.manual_last else shown
+        numbers = (non_manual or shown).numbers
         hydrator, total = self.page_builder(scores.query).hydrator, scores.fused.total.copy()
         before, digest = scores.scores(numbers), self.reader.content_digest
         try:

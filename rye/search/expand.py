@@ -112,8 +112,8 @@ def similar(text: str, choices: Sequence[str], distance: int | None) -> dict[int
     from rapidfuzz.process import extract
 
     limit = automatic_distance(text) if distance is None else distance
-    found = extract(text, choices, scorer=OSA.distance, score_cutoff=limit, limit=None)
-    return {index: edits for _, edits, index in sorted(found, key=lambda row: row[2])}
+    matches = extract(text, choices, scorer=OSA.distance, score_cutoff=limit, limit=None)
+    return {index: edits for _, edits, index in sorted(matches, key=lambda row: row[2])}
 
 
 def _fuzzy(part: Part, pattern: Pattern) -> Choice:
@@ -128,9 +128,9 @@ def _fuzzy(part: Part, pattern: Pattern) -> Choice:
     if distance == 0:
         return _choose(part, pattern._replace(how=How.EXACT))
     perhaps = part.segment.terms_perhaps_near(pattern.text, distance, pattern.start)
-    found = similar(pattern.text, part.segment.terms.take(perhaps), distance)
-    ids = perhaps[np.fromiter(found.keys(), np.int64, len(found))]
-    distances = np.fromiter(found.values(), np.float64, len(found))
+    matches = similar(pattern.text, part.segment.terms.take(perhaps), distance)
+    ids = perhaps[np.fromiter(matches.keys(), np.int64, len(matches))]
+    distances = np.fromiter(matches.values(), np.float64, len(matches))
     weights = 1.0 - distances / max(len(pattern.text), 1)
     return ids[weights > 0], weights[weights > 0]
 

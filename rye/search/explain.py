@@ -168,26 +168,26 @@ def read_of(search: Search) -> QueryReading:
         QueryError: As a search.
         ArgumentError: As a search.
     """
-    found = search.run()
+    response = search.run()
     plan = search.read()
-    tried = [(stage.name, str(stage.ast)) for stage in search.stages(plan)] if found.search_type == "keyword" else []
-    last = next((at for at, (stage, _) in enumerate(tried) if stage == found.stage), -1)
-    return reading_of(plan, found, tried[: last + 1])
+    tried = [(stage.name, str(stage.ast)) for stage in search.stages(plan)] if response.search_type == "keyword" else []
+    last = next((at for at, (stage, _) in enumerate(tried) if stage == response.stage), -1)
+    return reading_of(plan, response, tried[: last + 1])
 
 
-def reading_of(plan: Plan, found: SearchResponse, stages: Sequence[tuple[str, str]]) -> QueryReading:
+def reading_of(plan: Plan, response: SearchResponse, stages: Sequence[tuple[str, str]]) -> QueryReading:
     """Return how a query was read, given the response and the stages that were tried."""
     return QueryReading(
-        query=found.query,
+        query=response.query,
         canonical=str(plan.main),
         tree=dump(plan.main),
         ast=to_dict(plan.main),
         fault=plan.fault.message if plan.fault else "",
-        search_type=found.search_type,
+        search_type=response.search_type,
         stages=tuple(stages),
-        total=found.total,
-        did_you_mean=found.did_you_mean,
-        warnings=found.warnings,
+        total=response.total,
+        did_you_mean=response.did_you_mean,
+        warnings=response.warnings,
     )
 
 
@@ -229,7 +229,7 @@ class Explainer:
         matched, total = self._matched, self.total
         doc = local + next(own.base for own in self._reader.parts if own.segment is part.segment)
         clauses = [ClauseExplainer(self._search, node, doc) for node in self._readings()]
-        tree = tuple(each.clause() for each in clauses)
+        tree = tuple(explainer.clause() for explainer in clauses)
         hit: SearchResult | None = None
         scores, changed = self._scores_with(doc), tuple[str, ...]()
         index = next(iter(np.flatnonzero(self._answer.top.docs == doc).tolist()), None)
@@ -265,10 +265,10 @@ class Explainer:
 
     def _scores_with(self, doc: int) -> SemanticScores | None:
         """Return the similarity scores including one document, even if the search left it out."""
-        near = self._matched.similar
-        if near is None or self._semantic is None or doc in near.docs:
-            return near
-        return self._semantic.with_item(near, doc)
+        scores = self._matched.similar
+        if scores is None or self._semantic is None or doc in scores.docs:
+            return scores
+        return self._semantic.with_item(scores, doc)
 
     def _readings(self) -> Iterator[ast.Node]:
         """Yield the query as the answering stage reads it, then the entries of ``fields``."""
@@ -328,12 +328,14 @@ class Explainer:
     def _outside(self, clauses: ClauseExplainer) -> Iterator[MissReason]:
         """Yield the scope and the filters that exclude a document."""
         kind, item_id = self._reader.key_of(clauses.doc)
-        if self._request.scopes != (Scope(""),) and not any(each.holds(kind, item_id) for each in self._request.scopes):
+        if self._request.scopes != (Scope(""),) and not any(
+            scope.holds(kind, item_id) for scope in self._request.scopes
+        ):
             yield MissReason("scope", self._request.scope, f"{kind}:{item_id} lies outside the scope")
-        for name, wanted in self._request.filters.items():
-            (node,) = self._search.binder.bind_filters({name: wanted})
+        for name, value in self._request.filters.items():
+            (node,) = self._search.binder.bind_filters({name: value})
             if not self._search.backend.match(node).mask[clauses.doc]:
-                yield MissReason("filter", f"{name}={wanted}", clauses.values(node))
+                yield MissReason("filter", f"{name}={value}", clauses.values(node))
 
     def _hidden(self, doc: int) -> Iterator[MissReason]:
         if not self._request.include_superseded:

@@ -100,7 +100,7 @@ class Values(NamedTuple):
         return np.add.reduceat(chosen[self.owners], self.bounds[:-1], dtype=np.int64), without
 
 
-class Wanted(NamedTuple):
+class FacetRequest(NamedTuple):
     """A facet to count, and how many of its values to list."""
 
     name: str
@@ -128,7 +128,7 @@ class Facet(NamedTuple):
         return {"values": values, "other_values": self.other_values, "others": self.others, "missing": self.missing}
 
 
-def read_facets(given: Any) -> tuple[Wanted, ...]:
+def read_facets(given: Any) -> tuple[FacetRequest, ...]:
     """Read facet names: a sequence, or one text with commas. Each name may end with ``:N``.
 
     Raises:
@@ -137,33 +137,33 @@ def read_facets(given: Any) -> tuple[Wanted, ...]:
     parts = given.split(",") if isinstance(given, str) else [] if given is None else given
     if not isinstance(parts, Sequence) or not all(isinstance(part, str) for part in parts):
         refuse(("facets",), "is", repr(given), _HINT, valid=list(FACETS))
-    found: dict[str, Wanted] = {}
+    requests: dict[str, FacetRequest] = {}
     for part in parts if any(parts) else ():
         match = _ASKED.fullmatch(part.strip())
         most = int(match["most"] or DEFAULT_FACET_VALUES) if match else 0
         if match is None or not 1 <= most <= MAX_FACET_VALUES:
             refuse(("facets",), "has", f"{part!r}, which cannot be read", _HINT, valid=list(FACETS))
-        found[match["name"]] = Wanted(match["name"], most)
-    if len(found) > MAX_FACETS:
-        refuse(("facets",), "has", f"{len(found)} names", f"name at most {MAX_FACETS}", valid=list(FACETS))
-    return tuple(found.values())
+        requests[match["name"]] = FacetRequest(match["name"], most)
+    if len(requests) > MAX_FACETS:
+        refuse(("facets",), "has", f"{len(requests)} names", f"name at most {MAX_FACETS}", valid=list(FACETS))
+    return tuple(requests.values())
 
 
-def require_facets(wanted: Sequence[Wanted], metadata_keys: Collection[str]) -> None:
+def require_facets(requests: Sequence[FacetRequest], metadata_keys: Collection[str]) -> None:
     """Refuse a facet that is neither built in nor a metadata key of any item.
 
     Raises:
         ArgumentError: ``unknown-facet``.
     """
-    for name, _ in wanted:
+    for name, _ in requests:
         if name not in FACETS and name not in metadata_keys:
-            near = nearest(name, (*FACETS, *sorted(metadata_keys)))
-            guess = f"did you mean {' or '.join(near)}? " if near else ""
+            suggestions = nearest(name, (*FACETS, *sorted(metadata_keys)))
+            guess = f"did you mean {' or '.join(suggestions)}? " if suggestions else ""
             hint = f"{guess}facets are {', '.join(FACETS)} and the items' metadata keys"
-            raise ArgumentError("unknown-facet", f"there is no facet {name!r}", hint=hint, nearest=near)
+            raise ArgumentError("unknown-facet", f"there is no facet {name!r}", hint=hint, nearest=suggestions)
 
 
-def count_facets(reader: Reader, states: States, docs: Ints, wanted: Sequence[Wanted]) -> dict[str, Facet]:
+def count_facets(reader: Reader, states: States, docs: Ints, requests: Sequence[FacetRequest]) -> dict[str, Facet]:
     """Count the values of each facet in live documents, given in ascending order."""
     borders = docs.searchsorted([*(part.base for part in reader.parts), reader.size]).tolist()
     split = [
@@ -171,12 +171,12 @@ def count_facets(reader: Reader, states: States, docs: Ints, wanted: Sequence[Wa
         for part, (start, stop) in zip(reader.parts, pairwise(borders), strict=True)
         if start < stop
     ]
-    return {name: _facet(FACETS.get(name, name), split, states, docs, most=most) for name, most in wanted}
+    return {name: _facet(FACETS.get(name, name), split, states, docs, most=most) for name, most in requests}
 
 
-def count_all(reader: Reader, states: States, wanted: Sequence[Wanted]) -> dict[str, Facet]:
+def count_all(reader: Reader, states: States, requests: Sequence[FacetRequest]) -> dict[str, Facet]:
     """Count the values of each facet in all live documents."""
-    return count_facets(reader, states, np.flatnonzero(reader.live), wanted)
+    return count_facets(reader, states, np.flatnonzero(reader.live), requests)
 
 
 def _facet(key: str, split: Sequence[tuple[Part, Ints]], states: States, docs: Ints, *, most: int) -> Facet:
@@ -190,22 +190,22 @@ def _facet(key: str, split: Sequence[tuple[Part, Ints]], states: States, docs: I
             counts = tally(states.verdicts().take(docs), len(VERDICT_NAMES))
             return _listed(_named(VERDICT_NAMES, counts), most)
         case "signer":
-            found = states.signers(docs)
-            missing = found.pop("", 0)
-            return _listed(found, most, missing)
+            by_value = states.signers(docs)
+            missing = by_value.pop("", 0)
+            return _listed(by_value, most, missing)
         case "installed-from":
-            found = states.installed(docs)
-            return _listed(found, most, len(docs) - sum(found.values()))
+            by_value = states.installed(docs)
+            return _listed(by_value, most, len(docs) - sum(by_value.values()))
     return _by_entry(key, split, most)
 
 
 def _named(names: Sequence[str], counts: Sequence[int] | Ints) -> dict[str, int]:
     """Return the counts by name, without zeros. A name may occur several times; its counts are added."""
-    found: dict[str, int] = {}
+    totals: dict[str, int] = {}
     for name, count in zip(names, map(int, counts), strict=True):
         if count:
-            found[name] = found.get(name, 0) + count
-    return found
+            totals[name] = totals.get(name, 0) + count
+    return totals
 
 
 def _listed(counts: Mapping[str, int], most: int, missing: int = 0) -> Facet:

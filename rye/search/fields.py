@@ -145,15 +145,15 @@ def canonical(name: str) -> str:
     return ALIASES.get(folded, folded)
 
 
-def looked_for(node: ast.Node) -> Iterator[ast.Node]:
+def text_leaves(node: ast.Node) -> Iterator[ast.Node]:
     """Yield the words, wildcards and phrases that a query asks for, except under NOT and on keyword fields."""
     if isinstance(node, (ast.Word, ast.Wildcard, ast.Fuzzy, ast.Phrase)):
         yield node
     elif isinstance(node, ast.Not):
         return
     elif not isinstance(node, ast.Field) or canonical(node.name) in TEXT_FIELDS:
-        for each in ast.children(node):
-            yield from looked_for(each)
+        for child in ast.children(node):
+            yield from text_leaves(child)
 
 
 def kind_of(key: str) -> str:
@@ -287,10 +287,10 @@ _plain: WeakKeyDictionary[Reader, Weights] = WeakKeyDictionary()
 def weights_for(reader: Reader, overrides: Sequence[Overrides] = ()) -> Weights:
     """Return the default weights with the overrides of each root, in the order of ``reader.snapshots``."""
     if not any(overrides):
-        found = _plain.get(reader)
-        if found is None:
-            found = _plain[reader] = plain_weights(reader.average_lengths)
-        return found
+        weights = _plain.get(reader)
+        if weights is None:
+            weights = _plain[reader] = plain_weights(reader.average_lengths)
+        return weights
     table = [weight_row(chosen, kind) for chosen in overrides for kind in TYPE_NAMES]
     first_rows = {root.source: number * len(TYPE_NAMES) for number, (root, _) in enumerate(reader.snapshots)}
     return Weights(np.asarray(table), _B, reader.average_lengths, first_rows)

@@ -92,11 +92,11 @@ class FusedScores(NamedTuple):
 
     def why_none_matched(self, unit: str = "item") -> str:
         """Return which options exclude every item, if some would match without them; else an empty string."""
-        first, *others = self.conditions
+        first, *rest = self.conditions
         if self.matched.any() or not first.met.any():
             return ""
         best = self.total[first.met].max()
-        return f"no {unit} meets {' and '.join(map(str, others))}; the best combined score is {best:.4f}"
+        return f"no {unit} meets {' and '.join(map(str, rest))}; the best combined score is {best:.4f}"
 
 
 def keyword_score(score: Floats, coverage: Floats) -> Floats:
@@ -104,22 +104,22 @@ def keyword_score(score: Floats, coverage: Floats) -> Floats:
 
     BM25F alone is small for every long query, which no item matches in full, and forgives a missing word too easily.
     """
-    found: Floats = np.sqrt(score * coverage)
-    return found
+    mean: Floats = np.sqrt(score * coverage)
+    return mean
 
 
 def by_similarity(similarity: Floats, boosts: Floats, threshold: float) -> FusedScores:
     """Score by similarity times the boost of each item's source. The threshold applies to the unboosted similarity."""
     none = np.zeros(len(similarity))
     raised = np.maximum(similarity, 0.0) * boosts
-    near = Condition("threshold", threshold, similarity, reaches(similarity, threshold))
-    return FusedScores(similarity, none, raised, none, raised, (near,), near.met)
+    condition = Condition("threshold", threshold, similarity, reaches(similarity, threshold))
+    return FusedScores(similarity, none, raised, none, raised, (condition,), condition.met)
 
 
 def reaches(similarity: Floats, threshold: float) -> Bools:
     """Return which similarities are displayed as the threshold or more."""
-    found: Bools = similarity >= shown_as(threshold)
-    return found
+    reached: Bools = similarity >= shown_as(threshold)
+    return reached
 
 
 def fuse(
@@ -134,18 +134,18 @@ def fuse(
 
     ``groups`` holds the start of each group of rows. A group takes one rank, that of its best row.
     """
-    near = np.maximum(similarity, 0.0)  # an item without a vector has minus infinity and must get 0
+    positive = np.maximum(similarity, 0.0)  # an item without a vector has minus infinity and must get 0
     if fusion.fusion == "rrf":
-        by_meaning, by_words = _reciprocal(near, fusion.rrf_k, groups), _reciprocal(keyword, fusion.rrf_k, groups)
+        by_meaning, by_words = _reciprocal(positive, fusion.rrf_k, groups), _reciprocal(keyword, fusion.rrf_k, groups)
     else:
         of_meaning, of_words = fusion.shares
-        by_meaning, by_words = near * of_meaning, keyword * of_words
+        by_meaning, by_words = positive * of_meaning, keyword * of_words
     total = by_meaning + by_words
     # Users copy limits from displayed scores, so a score displayed as the limit meets it.
     worded, meant = keyword > 0, reaches(similarity, threshold)
     conditions = [Condition("threshold", threshold, similarity, worded | meant)]
     for option, least, scores in (
-        ("min_semantic_score", fusion.min_semantic_score, near),
+        ("min_semantic_score", fusion.min_semantic_score, positive),
         ("min_keyword_score", fusion.min_keyword_score, keyword),
         ("min_combined_score", fusion.min_combined_score, total),
     ):
@@ -164,8 +164,8 @@ def _reciprocal(values: Floats, k: int, groups: Ints | None) -> Floats:
     ascending = np.sort(values if groups is None else np.maximum.reduceat(values, groups))
     # The rank of a value is one more than the number of greater values.
     ranks = 1 + len(ascending) - np.searchsorted(ascending, values, side="right")
-    found: Floats = np.where(values > 0, (k + 1) / 2 / (k + ranks), 0.0)
-    return found
+    scores: Floats = np.where(values > 0, (k + 1) / 2 / (k + ranks), 0.0)
+    return scores
 
 
 def lowest(least: float) -> float:

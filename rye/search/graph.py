@@ -164,7 +164,7 @@ class Graph:
         wins = np.flatnonzero(self._arrays["wins"])
         return wins[mask(items, len(self._live))[self.items_of(wins)]]
 
-    def _like(self, pattern: str) -> Ints:
+    def _items_matching(self, pattern: str) -> Ints:
         """Return the items whose id, or ``type:id``, matches a folded glob. If no id does, match the name."""
         kind, colon, rest = pattern.partition(":")
         typed = bool(colon) and kind in TYPE_NUMBER
@@ -179,13 +179,13 @@ class Graph:
 
     def _having(self, key: str, glob: str) -> Ints:
         """Return the live documents with a keyword entry that matches a glob."""
-        found = [_NOTHING]
+        pieces = [_NOTHING]
         for part in self._parts:
             entries = part.segment.keywords
             within = entries.prefix_range(f"{key}{SEPARATOR}{literal(glob)}")
             docs = part.segment.keyword_docs(entries.matching(f"{key}{SEPARATOR}{glob}", within=within))
-            found.append(docs[part.live[docs]] + part.base)
-        return np.concatenate(found)
+            pieces.append(docs[part.live[docs]] + part.base)
+        return np.concatenate(pieces)
 
     # references
 
@@ -194,12 +194,12 @@ class Graph:
         arrays = self._arrays
         words = Strings(arrays["gone.offsets"], arrays["gone.buffer"].data).matching(pattern)
         gone = arrays["gone.edge"][ranges(arrays["gone.starts"][words], arrays["gone.starts"][words + 1])]
-        rows = np.concatenate([self._into(self._like(pattern)), gone])
+        rows = np.concatenate([self._into(self._items_matching(pattern)), gone])
         return mask(arrays["edge.doc"][rows], len(self._live))
 
     def referred_to_by(self, pattern: str) -> Bools:
         """Return a mask of the winning documents that the items matching a folded glob refer to."""
-        rows = self._stated(self.winning(self._like(pattern)))
+        rows = self._stated(self.winning(self._items_matching(pattern)))
         low, high = self._arrays["edge.low"][rows], self._arrays["edge.high"][rows]
         # add one at the start of each run and subtract it after its end: the running sum counts the runs
         size = len(self._arrays["place.doc"]) + 1
@@ -229,16 +229,16 @@ class Graph:
     def _stated(self, docs: Ints) -> Ints:
         """Return the numbers of the references in the documents, ascending."""
         owners = self._arrays["edge.doc"]
-        first, last = (owners.searchsorted(each.astype(owners.dtype)) for each in (docs, docs + 1))
+        first, last = (owners.searchsorted(bound.astype(owners.dtype)) for bound in (docs, docs + 1))
         return ranges(first, last)
 
     def _into(self, items: Ints) -> Ints:
         """Return the numbers of the references that may name any of the items, ascending."""
         arrays, docs = self._arrays, self._arrays["place.doc"]
-        wanted = mask(items, len(self._live))[docs]  # per place
-        places, wide = np.flatnonzero(wanted), arrays["wide.edge"]
+        is_target = mask(items, len(self._live))[docs]  # per place
+        places, wide = np.flatnonzero(is_target), arrays["wide.edge"]
         starts = arrays["into.starts"]
-        before = ends_of(wanted)  # wanted places before each
+        before = ends_of(is_target)  # wanted places before each
         several = wide[before[arrays["edge.high"][wide]] > before[arrays["edge.low"][wide]]]
         return unique(
             arrays["into.edge"][ranges(starts[places], starts[places + 1])].astype(np.int64), several.astype(np.int64)
@@ -339,7 +339,7 @@ def _edges(parts: Sequence[Part], live: Bools, own: Ints, tables: tuple[_Table, 
         kept &= (kind < _MENTIONS) | (place < first) | (place >= last)
         if is_own(part.root):
             kept &= (last == first) | np.append(manual, False)[first]
-        columns.append([each[kept] for each in (doc, kind, edges.lines, target + base, first, last)])
+        columns.append([column[kept] for column in (doc, kind, edges.lines, target + base, first, last)])
         base += len(edges.ends) - 1
     names = ("doc", "kind", "line", "target", "low", "high")
     kinds = (np.int32, np.uint8, np.int64, np.int32, np.int32, np.int32)
@@ -399,8 +399,8 @@ def _masks(arrays: Arrays, live: Bools, own: Ints) -> Arrays:
         counts -= np.bincount(mine, minlength=len(places))
     referred = mask(places[counts > 0], size)
     orphan = live & ~referred[item]
-    found = {"orphan": orphan, "dangling": dangling, "referring": mask(docs, size), "referred": wins & ~orphan}
-    return {name: np.packbits(bits) for name, bits in found.items()}
+    masks = {"orphan": orphan, "dangling": dangling, "referring": mask(docs, size), "referred": wins & ~orphan}
+    return {name: np.packbits(bits) for name, bits in masks.items()}
 
 
 class Direction(StrEnum):
@@ -446,6 +446,6 @@ def walk(graph: Graph, item: int, direction: Direction, depth: int) -> Walk:
 
 def _new(numbers: Ints, known: Bools) -> Ints:
     """Return the numbers not known yet, ascending, without repeats, and mark them as known."""
-    found: Ints = unique(numbers[~known[numbers]])
-    known[found] = True
-    return found
+    new: Ints = unique(numbers[~known[numbers]])
+    known[new] = True
+    return new

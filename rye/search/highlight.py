@@ -13,7 +13,7 @@ from rye.index import analysis
 from rye.index.schema import TEXT_FIELDS
 from rye.items.model import Item, Symbol
 from rye.search.bound import Phrase
-from rye.search.marks import Range, Ranges, Sought, mark_all
+from rye.search.marks import HighlightRequest, Range, Ranges, mark_all
 from rye.search.passage import preview, section_span
 from rye.search.positions import Spans
 from rye.search.term import Term
@@ -51,9 +51,11 @@ class Matches:
     def __init__(self, terms: Sequence[Term], docs: Iterable[int]) -> None:
         self._terms = list(dict.fromkeys(terms))  # evaluate equal terms once
         patterns = [term.query.pattern for term in self._terms]
-        self._placed = {at for at, one in enumerate(patterns) if not (isinstance(one, Phrase) and one.single)}
+        self._placed = {
+            at for at, pattern in enumerate(patterns) if not (isinstance(pattern, Phrase) and pattern.single)
+        }
         self._docs = np.asarray(sorted(docs), np.int64)
-        self._words: dict[tuple[int, ...], Sought] = {}
+        self._words: dict[tuple[int, ...], HighlightRequest] = {}
         self._spans: dict[int, dict[int, Spans]] = {}
         self._fields: dict[int, dict[int, tuple[int, ...]]] = {doc: {} for doc in self._docs.tolist()}
         for number, term in enumerate(self._terms):
@@ -61,25 +63,25 @@ class Matches:
                 fields = self._fields[doc]
                 fields[field] = (*fields.get(field, ()), number)
 
-    def wanted(self, doc: int, *, positions_hold: bool) -> dict[int, Sought]:
+    def requests(self, doc: int, *, positions_hold: bool) -> dict[int, HighlightRequest]:
         """Return per field number, ascending, what was matched in this field of a document."""
         fields = self._fields[doc]
-        wanted = {field: self._sought(fields[field]) for field in sorted(fields)}
+        requests = {field: self._request(fields[field]) for field in sorted(fields)}
         placed = self._placed.intersection(chain(*fields.values())) if positions_hold and self._placed else ()
         for number in placed:
             if number not in self._spans:
                 self._spans[number] = self._terms[number].spans(self._docs)
-        for field, sought in wanted.items():
+        for field, request in requests.items():
             spans = [self._spans[number][doc].get(field, _NO_SPANS) for number in placed if number in fields[field]]
             if spans:
-                wanted[field] = sought._replace(positions=np.unique(np.concatenate(spans), axis=0))
-        return wanted
+                requests[field] = request._replace(positions=np.unique(np.concatenate(spans), axis=0))
+        return requests
 
-    def _sought(self, numbers: tuple[int, ...]) -> Sought:
+    def _request(self, numbers: tuple[int, ...]) -> HighlightRequest:
         """Return the terms of those term queries that are plain words. Cached per combination of queries."""
         if numbers not in self._words:
             terms = (self._terms[number].words for number in numbers if number not in self._placed)
-            self._words[numbers] = Sought(frozenset().union(*terms))
+            self._words[numbers] = HighlightRequest(frozenset().union(*terms))
         return self._words[numbers]
 
 
@@ -101,47 +103,49 @@ class Shown(NamedTuple):
 
 def matched(several: Sequence[Shown], matches: Matches) -> Iterator[Matched]:
     """Yield for each item the parts that a query matched. The items must be documents of ``matches``."""
-    texts, rows = list[tuple[str, Sought]](), []
-    for one in several:
-        wanted = matches.wanted(one.doc, positions_hold=one.same_bytes)
-        within = None if one.section is None else section_span(one.item, one.section)
-        for number, what in wanted.items():
+    texts, rows = list[tuple[str, HighlightRequest]](), []
+    for shown in several:
+        requests = matches.requests(shown.doc, positions_hold=shown.same_bytes)
+        within = None if shown.section is None else section_span(shown.item, shown.section)
+        for number, request in requests.items():
             if number in _SINGLE:
-                texts.append((getattr(one.item, TEXT_FIELDS[number]), what))
+                texts.append((getattr(shown.item, TEXT_FIELDS[number]), request))
             elif number == _SYMBOLS:
-                names = "\n".join([symbol.name.replace("\n", " ") for symbol in one.item.symbols])
-                texts.append((names, Sought(what.terms)))
+                names = "\n".join([symbol.name.replace("\n", " ") for symbol in shown.item.symbols])
+                texts.append((names, HighlightRequest(request.terms)))
             elif number == BODY:
                 # Search words only in the section to preview; positions need the text from its beginning.
-                cut = slice(*within) if within and not len(what.positions) else slice(None)
-                texts.append((one.item.body[cut], what))
-        rows.append((one.item, wanted, within))
-    found = iter(mark_all(texts))
-    for item, wanted, within in rows:
-        yield _matched(item, wanted, {number: next(found) for number in wanted if number in _MARKED}, within)
+                cut = slice(*within) if within and not len(request.positions) else slice(None)
+                texts.append((shown.item.body[cut], request))
+        rows.append((shown.item, requests, within))
+    marked = iter(mark_all(texts))
+    for item, requests, within in rows:
+        yield _matched(item, requests, {number: next(marked) for number in requests if number in _MARKED}, within)
 
 
-def _matched(item: Item, wanted: Mapping[int, Sought], found: Mapping[int, Ranges], within: Range | None) -> Matched:
+def _matched(
+    item: Item, requests: Mapping[int, HighlightRequest], ranges_by_field: Mapping[int, Ranges], within: Range | None
+) -> Matched:
     """Return the parts of one item that matched, given the ranges to mark per field."""
-    marks = {TEXT_FIELDS[number]: ranges for number, ranges in found.items() if ranges and number in _SINGLE}
-    places = found.get(BODY, ())
-    if within and BODY in wanted and not len(wanted[BODY].positions):
+    marks = {TEXT_FIELDS[number]: ranges for number, ranges in ranges_by_field.items() if ranges and number in _SINGLE}
+    places = ranges_by_field.get(BODY, ())
+    if within and BODY in requests and not len(requests[BODY].positions):
         places = tuple([(within[0] + a, within[0] + b) for a, b in places])
     shown, ranges, place = preview(item, places, within)
     if ranges:
         marks["preview"] = ranges
-    symbols = _matched_symbols(item, wanted[_SYMBOLS], found[_SYMBOLS]) if _SYMBOLS in wanted else ()
+    symbols = _matched_symbols(item, requests[_SYMBOLS], ranges_by_field[_SYMBOLS]) if _SYMBOLS in requests else ()
     line = symbols[0].line if symbols else item.body_line + item.body.count("\n", 0, place) if ranges or within else 1
-    return Matched(tuple([TEXT_FIELDS[number] for number in wanted]), marks, shown, symbols, line)
+    return Matched(tuple([TEXT_FIELDS[number] for number in requests]), marks, shown, symbols, line)
 
 
-def _matched_symbols(item: Item, what: Sought, places: Ranges) -> list[Symbol]:
+def _matched_symbols(item: Item, request: HighlightRequest, places: Ranges) -> list[Symbol]:
     """Return the symbols whose names matched, most matches first."""
     ends, base = [*accumulate([len(symbol.name) + 1 for symbol in item.symbols])], 0
     counts = [0] * len(ends)
     for start, _ in places:
         counts[bisect_right(ends, start)] += 1
-    firsts = np.sort(what.positions[:, 0]).tolist()
+    firsts = np.sort(request.positions[:, 0]).tolist()
     for number, symbol in enumerate(item.symbols if firsts else ()):
         after = base + len(analysis.parts(symbol.name))  # positions continue over all names, with a gap after each
         counts[number] += bisect_left(firsts, after) - bisect_left(firsts, base)

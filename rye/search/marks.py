@@ -44,7 +44,7 @@ Hit: TypeAlias = tuple[int, int, str]
 """Start, end and term; the term is empty for a position."""
 
 
-class Sought(NamedTuple):
+class HighlightRequest(NamedTuple):
     """The words to mark in a text: terms at any place, and positions.
 
     Attributes:
@@ -56,22 +56,22 @@ class Sought(NamedTuple):
     positions: Ints = np.empty((0, 2), np.int64)
 
 
-def mark(text: str, sought: Sought) -> Ranges:
+def mark(text: str, request: HighlightRequest) -> Ranges:
     """Return the character ranges of a text to mark, in order; no two overlap or touch."""
-    return mark_all([(text, sought)])[0]
+    return mark_all([(text, request)])[0]
 
 
-def mark_all(texts: Sequence[tuple[str, Sought]]) -> list[Ranges]:
+def mark_all(texts: Sequence[tuple[str, HighlightRequest]]) -> list[Ranges]:
     """Return the character ranges to mark in each text, in order; no two overlap or touch."""
     bases = [0, *accumulate([len(text) + 1 for text, _ in texts])]
-    whole = _Whole("\n".join([text for text, _ in texts]))
-    found = whole.of_terms(frozenset[str]().union(*[sought.terms for _, sought in texts]))
-    for (text, sought), base in zip(texts, bases, strict=False):
-        if len(sought.positions):
-            found += whole.at(sought.positions, base, base + len(text))
+    page = _JoinedTexts("\n".join([text for text, _ in texts]))
+    hits = page.of_terms(frozenset[str]().union(*[request.terms for _, request in texts]))
+    for (text, request), base in zip(texts, bases, strict=False):
+        if len(request.positions):
+            hits += page.at(request.positions, base, base + len(text))
     several: list[list[Range]] = [[] for _ in texts]
     number, base, limit, last = -1, 0, 0, -1
-    for start, end, term in sorted(found):
+    for start, end, term in sorted(hits):
         while start >= limit:
             number += 1
             base, limit, marks, own = limit, bases[number + 1], several[number], texts[number][1].terms
@@ -86,7 +86,7 @@ def mark_all(texts: Sequence[tuple[str, Sought]]) -> list[Ranges]:
     return [tuple(marks[:MOST]) for marks in several]
 
 
-class _Whole:
+class _JoinedTexts:
     """All texts of a page as one. Chunks that :mod:`rye.index.analysis` reads are blanked out.
 
     Attributes:
@@ -173,7 +173,7 @@ class _Whole:
         A part begins and ends where its neighbour is no letter or digit, or at a capital. If a capital or a joiner is
         involved, the chunk is split to decide.
         """
-        raw, found = self.raw, list[Hit]()  # raw[-1], a newline, also stands for raw before 0
+        raw, hits = self.raw, list[Hit]()  # raw[-1], a newline, also stands for raw before 0
         joined = self._bytes.translate(None, _JOINERS).lower().decode()
         kept = np.frombuffer(self._bytes.translate(_KEPT), np.uint8)
         places = np.flatnonzero(kept)  # of each character of `joined`
@@ -183,15 +183,17 @@ class _Whole:
                 place, stop = places.item(at), places.item(at + len(term) - 1) + 1
                 before, after = raw[place - 1].isalnum(), raw[stop].isalnum()
                 if not (before or after) and raw[place + 1 : stop] == term[1:]:
-                    found.append((place, stop, term))
+                    hits.append((place, stop, term))
                 elif place >= done and _may_begin(raw, place) and _may_begin(raw, stop):
                     begin = max(done, raw.rfind(" ", done, place) + 1, raw.rfind("\n", done, place) + 1)
                     several = analysis.locate_chunks(raw, begin)
                     base, chunk = next((at, chunk) for at, chunk in several if at + len(chunk) > place)
                     done = base + len(chunk)
-                    found += [(base + a, base + b, one) for one, _, a, b, _ in analysis.locate(chunk) if one in terms]
+                    hits += [
+                        (base + a, base + b, token) for token, _, a, b, _ in analysis.locate(chunk) if token in terms
+                    ]
                 at = joined.find(term, at + 1)
-        return found
+        return hits
 
     def at(self, positions: Ints, start: int, end: int) -> list[Hit]:
         """Return the places of the parts at ``(first, last)`` positions, counted in a piece of the text."""
@@ -234,7 +236,7 @@ def _parts_in(word: str) -> Ranges:
 def _tokens_in(word: str) -> tuple[tuple[int, int, str, bool], ...]:
     """Return ``(start, end, term, whether it is a joined form)`` of the tokens of a run of ASCII characters."""
     several = ((base, analysis.locate(chunk)) for base, chunk in analysis.locate_chunks(word))
-    return tuple((base + a, base + b, term, joined) for base, found in several for term, _, a, b, joined in found)
+    return tuple((base + a, base + b, term, joined) for base, tokens in several for term, _, a, b, joined in tokens)
 
 
 def _long_chunks(shape: bytes) -> Iterator[int]:
@@ -267,7 +269,7 @@ def _is_sign(char: str) -> bool:
     """Return whether a character always ends a word, whatever its neighbours are."""
     form = "" if has_invisible(char) else analysis.normalize(char)
     return bool(form) and not any(
-        each.isalnum() or each in analysis.JOINERS or unicodedata.category(each)[0] == "M" for each in form
+        piece.isalnum() or piece in analysis.JOINERS or unicodedata.category(piece)[0] == "M" for piece in form
     )
 
 

@@ -20,13 +20,13 @@ class Meaning(NamedTuple):
     Attributes:
         vectors: One row for each chunk of a section of the reader's items.
         warnings: Vectors that had to be made anew, are missing, or cannot be made.
-        doubt: Called when the model fails, so that it is compared with the vectors again before the next query.
+        recheck: Called when the model fails, so that it is compared with the vectors again before the next query.
     """
 
     embedder: Embedder
     vectors: Vectors
     warnings: tuple[str, ...] = ()
-    doubt: Callable[[], None] = lambda: None
+    recheck: Callable[[], None] = lambda: None
 
     def query(self, text: str) -> Floats:
         """Return the vector of a query, shape ``(dimensions,)``.
@@ -52,7 +52,7 @@ class Meaning(NamedTuple):
                 problem = f"answers with {vectors.shape[-1]} numbers where the items have {dimensions}"
                 raise failed(self.embedder.model, problem)
         except UnavailableError:
-            self.doubt()
+            self.recheck()
             raise
         return vectors
 

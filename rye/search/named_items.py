@@ -34,8 +34,8 @@ def named_by(reader: Reader, text: str, keys: Sequence[str] = ("id", "name")) ->
     """
     folded = fold_value(_unquoted_id(text))
     bare = folded.rstrip(_ENDS)
-    found = _equal(reader, folded, keys)
-    return found if len(found) or bare == folded else _equal(reader, bare, keys)
+    docs = _equal(reader, folded, keys)
+    return docs if len(docs) or bare == folded else _equal(reader, bare, keys)
 
 
 def referred_to(reader: Reader, text: str) -> tuple[Ints, str]:
@@ -74,12 +74,12 @@ def _unquoted_id(text: str) -> str:
 
 
 def _equal(reader: Reader, folded: str, keys: Sequence[str] = ("id", "name")) -> Ints:
-    found = [docs for key in keys if folded and len(docs := reader.having(key, folded))]
+    groups = [docs for key in keys if folded and len(docs := reader.having(key, folded))]
     kind, _, item_id = folded.partition(":")
     if item_id and kind in TYPE_NAMES:
         docs = reader.having("id", item_id)
-        found.append(docs[[reader.key_of(doc)[0] == kind for doc in docs.tolist()]])
-    return unique(*found) if found else np.empty(0, np.int64)
+        groups.append(docs[[reader.key_of(doc)[0] == kind for doc in docs.tolist()]])
+    return unique(*groups) if groups else np.empty(0, np.int64)
 
 
 def named_inside(reader: Reader, words: Mapping[ast.Word, int], dictionary: Dictionary) -> Ints:
@@ -88,7 +88,7 @@ def named_inside(reader: Reader, words: Mapping[ast.Word, int], dictionary: Dict
     An identifier of several parts always names its item. A plain word does so only in a sentence, if it is long enough
     and no other long word is rarer: ``search`` names no item in a question about restaurants. A number never does.
     """
-    found, few = [np.empty(0, np.int64)], len(words) <= SENTENCE
+    groups, few = [np.empty(0, np.int64)], len(words) <= SENTENCE
     for word in words if len(words) > 1 else ():
         if few and analysis.is_plain(word.text):
             continue
@@ -98,8 +98,8 @@ def named_inside(reader: Reader, words: Mapping[ast.Word, int], dictionary: Dict
                 continue
             docs = named_by(reader, text)
             if len(docs) and (not plain or _is_rare(text, words, dictionary)):
-                found.append(docs)
-    return unique(*found)
+                groups.append(docs)
+    return unique(*groups)
 
 
 def _names_in(text: str) -> Iterator[str]:

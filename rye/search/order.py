@@ -62,15 +62,15 @@ def ranked(reader: Reader, docs: Ints, scores: Floats, order: Order, *, withdraw
             first, without regard to ``withdrawn``, then sorted; the rest follow by score.
         withdrawn: The superseded, deprecated or yanked documents; when sorting by score, they come last.
     """
-    wanted, reach = min(order.stop, len(docs)), order.reach
+    limit, reach = min(order.stop, len(docs)), order.reach
     if reach is not None and reach < len(docs):
-        by_score = order._replace(sort_by="score", stop=max(reach, wanted), reach=None)
+        by_score = order._replace(sort_by="score", stop=max(reach, limit), reach=None)
         best = ranked(reader, docs, scores, by_score, withdrawn=docs[:0])
         kept = np.sort(best[:reach])
         inner = ranked(reader, docs[kept], scores[kept], order._replace(reach=None, stop=reach), withdrawn=withdrawn)
         return np.concatenate([kept[inner], best[reach:]])
     if order.sort_by == "name":
-        return _first(reader, docs, np.zeros(len(docs)), wanted, by_name=True)
+        return _first(reader, docs, np.zeros(len(docs)), limit, by_name=True)
     primary = -scores
     if order.sort_by == "date":
         times = reader.times[docs]
@@ -82,28 +82,28 @@ def ranked(reader: Reader, docs: Ints, scores: Floats, order: Order, *, withdraw
         for kind, steps in ((order.exact, -2), (withdrawn, 1)):
             if len(kind):
                 primary = primary + steps * step * np.isin(docs, kind)
-    return _first(reader, docs, primary, wanted)
+    return _first(reader, docs, primary, limit)
 
 
-def _first(reader: Reader, docs: Ints, primary: Floats, wanted: int, *, by_name: bool = False) -> Ints:
+def _first(reader: Reader, docs: Ints, primary: Floats, limit: int, *, by_name: bool = False) -> Ints:
     """Return the first of the hits by ``primary``, ascending, then by the tie-break.
 
     Each segment has a precomputed rank of its documents. Between segments, the keys of ties are compared.
     """
     candidates: Ints = np.arange(len(docs))
-    if wanted < len(docs):
+    if limit < len(docs):
         # Only hits up to the last one needed, and its equals, need a tie-break.
         parted = primary.copy()
-        parted.partition(wanted)
-        candidates = (primary <= parted[wanted]).nonzero()[0]
+        parted.partition(limit)
+        candidates = (primary <= parted[limit]).nonzero()[0]
         docs, primary = docs.take(candidates), primary.take(candidates)
     ranks = reader.ranks(docs, by_name=by_name)
     if reader.in_one_part(docs):
-        return candidates.take(np.lexsort((ranks, primary))[:wanted])
+        return candidates.take(np.lexsort((ranks, primary))[:limit])
     parts = reader.part_numbers(docs)
     order = np.lexsort((ranks, parts, primary))
-    if len(order) > wanted * len(reader.parts):  # no segment can contribute more than the limit
-        by_part = (np.flatnonzero(parts[order] == part)[:wanted] for part in np.unique(parts).tolist())
+    if len(order) > limit * len(reader.parts):  # no segment can contribute more than the limit
+        by_part = (np.flatnonzero(parts[order] == part)[:limit] for part in np.unique(parts).tolist())
         order = order[np.sort(np.concatenate([*by_part]))]
 
     def key(at: int) -> tuple[Any, ...]:
@@ -114,6 +114,6 @@ def _first(reader: Reader, docs: Ints, primary: Floats, wanted: int, *, by_name:
     for _, run in groupby(order.tolist(), key=primary.item):
         ties = list(run)
         first += sorted(ties, key=key) if len(ties) > 1 else ties
-        if len(first) >= wanted:
+        if len(first) >= limit:
             break
-    return candidates.take(first[:wanted])
+    return candidates.take(first[:limit])

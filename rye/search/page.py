@@ -84,19 +84,19 @@ class ItemCache:
                 self._kept.move_to_end(key)
                 return kept[0]
         origin = root.origin(str(item_type), item_id, path)
-        found = parse_item(data, origin, path, content_digest=digest.hexdigest(), detached=detached)
-        outline = tuple(section._replace(text="") for section in found.item.sections)
-        found = found._replace(data=b"", item=replace(found.item, metadata={}, declared={}, sections=outline))
-        values = _VALUE_BYTES * (len(found.item.tags) + len(outline))
-        self._keep(key, found, len(data) * (1 if outline else _CODE_FACTOR) + values)
-        return found
+        parsed = parse_item(data, origin, path, content_digest=digest.hexdigest(), detached=detached)
+        outline = tuple(section._replace(text="") for section in parsed.item.sections)
+        parsed = parsed._replace(data=b"", item=replace(parsed.item, metadata={}, declared={}, sections=outline))
+        values = _VALUE_BYTES * (len(parsed.item.tags) + len(outline))
+        self._keep(key, parsed, len(data) * (1 if outline else _CODE_FACTOR) + values)
+        return parsed
 
-    def _keep(self, key: Key, found: ReadItem, size: int) -> None:
+    def _keep(self, key: Key, parsed: ReadItem, size: int) -> None:
         if size > LARGEST_KEPT:
             return
         with self._lock:
-            _, before = self._kept.pop(key, (found, 0))
-            self._kept[key] = found, size
+            _, before = self._kept.pop(key, (parsed, 0))
+            self._kept[key] = parsed, size
             self._bytes += size - before
             while len(self._kept) > self._most or self._bytes > self._most_bytes:
                 self._bytes -= self._kept.popitem(last=False)[1][1]
@@ -126,7 +126,7 @@ class Hydrated(NamedTuple):
         """``type:id``, for messages."""
         return f"{self.read.item.type}:{self.read.item.id}"
 
-    def standing(self, states: States, doc: int) -> tuple[tuple[str, ...], str]:
+    def states_and_successor(self, states: States, doc: int) -> tuple[tuple[str, ...], str]:
         """Return the item's states, including hidden text, and its successor."""
         withdrawn, successor = states.withdrawn(doc)
         return (*withdrawn, *([HIDDEN_TEXT] if self.read.hidden else [])), successor
@@ -164,15 +164,15 @@ class Hydrator(NamedTuple):
         """
         files = FolderReader()
         try:
-            found = {doc: self._read(doc, files.read) for doc in sorted(docs)}
+            results = {doc: self._read(doc, files.read) for doc in sorted(docs)}
         finally:
             files.close()
-        return [self._judged(doc, found[doc], warnings) for doc in docs]
+        return [self._judged(doc, results[doc], warnings) for doc in docs]
 
     def beginning(self, doc: int) -> str:
         """Return the text of a document for a second model; empty if its file cannot be read."""
-        found = self._read(doc, read_file)
-        return "" if isinstance(found, str) else text_of(found[2].item)
+        result = self._read(doc, read_file)
+        return "" if isinstance(result, str) else text_of(result[2].item)
 
     def _read(self, doc: int, read: Read) -> tuple[Part, str, ReadItem] | str:
         part, path, kind, item_id = _file_of(self.reader, doc)
@@ -181,14 +181,14 @@ class Hydrator(NamedTuple):
         except ItemError as error:
             return f"{kind}:{item_id} was left out: {error.message}"
 
-    def _judged(self, doc: int, found: tuple[Part, str, ReadItem] | str, warnings: list[str]) -> Hydrated | None:
-        if isinstance(found, str):
-            warnings.append(found)
+    def _judged(self, doc: int, result: tuple[Part, str, ReadItem] | str, warnings: list[str]) -> Hydrated | None:
+        if isinstance(result, str):
+            warnings.append(result)
             return None
-        part, _, read = found
+        part, _, read = result
         signature = judge(read.evidence, origin=read.origin, trust=self.trust, now=self.now, verify=remembering_verify)
         same = part.segment.evidence.content_digest(doc - part.base) == read.evidence.content_digest
-        hydrated = Hydrated(*found, signature, same)
+        hydrated = Hydrated(*result, signature, same)
         if self.verdicts_matter and self.states.verdicts()[doc] != VERDICT_NUMBER[signature.verdict]:
             warnings.append(f"{hydrated.name} was left out: it changed and is {signature.verdict} now")
             return None
@@ -222,34 +222,38 @@ class PageBuilder(NamedTuple):
         """
         warnings, hiding, states = list[str](), list[str](), self.hydrator.states
         hydrated = self.hydrator.hydrate([hit.doc for hit in hits], warnings)
-        read = [(hit, one) for hit, one in zip(hits, hydrated, strict=True) if one is not None]
+        read = [(hit, document) for hit, document in zip(hits, hydrated, strict=True) if document is not None]
         matches = Matches(self._terms(few=any(hit.semantic for hit in hits)), [hit.doc for hit in hits])
-        sections = [hit.semantic.section if hit.semantic and one.same_bytes else None for hit, one in read]
+        sections = [hit.semantic.section if hit.semantic and document.same_bytes else None for hit, document in read]
         several = zip(read, sections, strict=True)
-        shown = [Shown(one.read.item, hit.doc, one.same_bytes, section) for (hit, one), section in several]
+        shown = [
+            Shown(document.read.item, hit.doc, document.same_bytes, section) for (hit, document), section in several
+        ]
         results = []
-        for (hit, one), found in zip(read, matched(shown, matches), strict=True):
-            item = one.read.item
-            sources = states.sources_of(item.type, item.id, one.part)
+        for (hit, document), parts in zip(read, matched(shown, matches), strict=True):
+            item = document.read.item
+            sources = states.sources_of(item.type, item.id, document.part)
             if len(sources) > 1:
                 if len(set(sources)) > 1:
                     hiding += states.hiding(item.type, item.id)
-                if (files := sources.count(one.part.root.source)) > 1:
-                    warnings.append(f"{one.name} is in {files} files of {one.part.root.source}; keep one of them")
-            results.append(self._result(hit, one, sources, found))
+                if (files := sources.count(document.part.root.source)) > 1:
+                    warnings.append(
+                        f"{document.name} is in {files} files of {document.part.root.source}; keep one of them"
+                    )
+            results.append(self._result(hit, document, sources, parts))
         warnings += cut_short(list(dict.fromkeys(hiding)))
-        tools = [one for _, one in read if one.read.item.type == "tool"]
+        tools = [document for _, document in read if document.read.item.type == "tool"]
         if tools:
             from rye.spaces.lists import warn_beside
 
-            for root in {id(one.part.root): one.part.root for one in tools}.values():
-                warnings += warn_beside(root, *[one.path for one in tools if one.part.root is root])
+            for root in {id(document.part.root): document.part.root for document in tools}.values():
+                warnings += warn_beside(root, *[document.path for document in tools if document.part.root is root])
         return tuple(results), tuple(dict.fromkeys(warnings))
 
-    def _result(self, hit: Hit, hydrated: Hydrated, sources: Sequence[str], found: Matched) -> SearchResult:
-        item, root, near = hydrated.read.item, hydrated.part.root, hit.semantic
+    def _result(self, hit: Hit, hydrated: Hydrated, sources: Sequence[str], parts: Matched) -> SearchResult:
+        item, root, semantic = hydrated.read.item, hydrated.part.root, hit.semantic
         shadows, shadowed_by = self.hydrator.states.sharing(sources, root.source)
-        states, successor = hydrated.standing(self.hydrator.states, hit.doc)
+        states, successor = hydrated.states_and_successor(self.hydrator.states, hit.doc)
         traces = self.evaluation.explain(hit.doc) if self.explain else None
         return SearchResult(
             id=item.id,
@@ -259,7 +263,7 @@ class PageBuilder(NamedTuple):
             score=hit.score,
             type=str(item.type),
             source=root.space,
-            preview=found.preview,
+            preview=parts.preview,
             title=item.title,
             path=f"{root.path}{os.sep}{hydrated.path.replace('/', os.sep)}",
             bundle=root.bundle,
@@ -271,20 +275,20 @@ class PageBuilder(NamedTuple):
             exact=hit.exact,
             shadows=shadows,
             shadowed_by=shadowed_by,
-            line=found.line,
-            matched_fields=found.fields,
-            highlights=found.highlights,
-            symbols=tuple(near.matched_symbols(item) if near else found.symbols),
+            line=parts.line,
+            matched_fields=parts.fields,
+            highlights=parts.highlights,
+            symbols=tuple(semantic.matched_symbols(item) if semantic else parts.symbols),
             states=states,
             successor=successor,
-            explain=near.explain(traces) if near and traces is not None else traces,
-            similarity=near.similarity if near else None,
-            hybrid=near.hybrid_match(item) if near else None,
+            explain=semantic.explain(traces) if semantic and traces is not None else traces,
+            similarity=semantic.similarity if semantic else None,
+            hybrid=semantic.hybrid_match(item) if semantic else None,
             installed_from=installed_from(root, hydrated.read, self.hydrator.states.sources(root)),
         )
 
     def _terms(self, *, few: bool) -> list[Term]:
         """Return the terms to mark. ``few`` leaves out terms that occur almost everywhere, unless all do."""
-        found, count = self.evaluation.scored(), self.evaluation.count
-        rare = [row.term for row in found if row.df * _EVERYWHERE < count] if few else []
-        return rare or [row.term for row in found]
+        scored, count = self.evaluation.scored(), self.evaluation.count
+        rare = [row.term for row in scored if row.df * _EVERYWHERE < count] if few else []
+        return rare or [row.term for row in scored]

@@ -71,12 +71,12 @@ class Occurrences(NamedTuple):
         return Occurrences(self.starts[which], self.ends[which], self.weights[which])
 
 
-def distinct(found: Occurrences, *, by_start: bool) -> Occurrences:
+def distinct(occurrences: Occurrences, *, by_start: bool) -> Occurrences:
     """Keep one occurrence per start (or per start and end): the heaviest, of equal weights the longest."""
-    first, second = (-found.weights, -found.ends) if by_start else (found.ends, -found.weights)
-    found = found.take(np.lexsort((second, first, found.starts)))
-    keep = fresh(found.starts)
-    return found.take(keep if by_start else keep | fresh(found.ends))
+    first, second = (-occurrences.weights, -occurrences.ends) if by_start else (occurrences.ends, -occurrences.weights)
+    occurrences = occurrences.take(np.lexsort((second, first, occurrences.starts)))
+    keep = fresh(occurrences.starts)
+    return occurrences.take(keep if by_start else keep | fresh(occurrences.ends))
 
 
 def union(several: Sequence[Occurrences], *, by_start: bool) -> Occurrences:
@@ -96,8 +96,8 @@ def _mostly(parts: Sequence[Occurrences], offsets: Sequence[int], misses: int) -
     there = np.zeros(len(starts), np.int64)  # per start: how many parts are at their offsets
     for part, offset in zip(parts, offsets, strict=True):
         there += look_up(part.starts, starts + offset)[1]
-    found = Occurrences(starts, starts + offsets[-1], there / len(parts))
-    return found.take(there >= len(parts) - misses)
+    occurrences = Occurrences(starts, starts + offsets[-1], there / len(parts))
+    return occurrences.take(there >= len(parts) - misses)
 
 
 def consecutive(parts: Sequence[Occurrences], offsets: Sequence[int]) -> Occurrences:
@@ -133,14 +133,14 @@ def windowed(parts: Sequence[tuple[Ints, int]], width: int) -> list[Ints]:
 
 def _any_between(ordered: Ints, low: Ints, high: Ints) -> Bools:
     """Return per pair whether any of the sorted numbers is in ``[low, high]``."""
-    found: Bools = np.searchsorted(ordered, high, side="right") > np.searchsorted(ordered, low, side="left")
-    return found
+    present: Bools = np.searchsorted(ordered, high, side="right") > np.searchsorted(ordered, low, side="left")
+    return present
 
 
-def _beside(these: Occurrences, those: Occurrences, distance: int) -> Bools:
+def _beside(occurrences: Occurrences, neighbours: Occurrences, distance: int) -> Bools:
     """Return which occurrences have one of ``those`` within ``distance`` before or after them, not overlapping."""
-    after = _any_between(those.starts, these.ends + 1, these.ends + distance)
-    before = _any_between(np.sort(those.ends), these.starts - distance, these.starts - 1)
+    after = _any_between(neighbours.starts, occurrences.ends + 1, occurrences.ends + distance)
+    before = _any_between(np.sort(neighbours.ends), occurrences.starts - distance, occurrences.starts - 1)
     return after | before
 
 
@@ -151,31 +151,31 @@ def chained(operands: Sequence[Occurrences], distances: Sequence[int]) -> list[O
     """
     # forward[i]: the occurrences of operand i that end some chain of operands 0 … i
     forward = [operands[0]]
-    for these, distance in zip(operands[1:], distances, strict=True):
-        forward.append(these.take(_beside(these, forward[-1], distance)))
+    for occurrences, distance in zip(operands[1:], distances, strict=True):
+        forward.append(occurrences.take(_beside(occurrences, forward[-1], distance)))
     # back[i]: the occurrences of the i-th operand from the end that also begin a chain to the last operand
     back = [forward.pop()]
-    for these, distance in zip(forward[::-1], distances[::-1], strict=True):
-        back.append(these.take(_beside(these, back[-1], distance)))
+    for occurrences, distance in zip(forward[::-1], distances[::-1], strict=True):
+        back.append(occurrences.take(_beside(occurrences, back[-1], distance)))
     return back
 
 
 class _Positions(dict[Pattern, Occurrences]):
     """The positions of patterns in ascending slots of a segment, each read on first use."""
 
-    def __init__(self, segment: Segment, postings: Mapping[Pattern, TermPostings], wanted: Numbers) -> None:
+    def __init__(self, segment: Segment, postings: Mapping[Pattern, TermPostings], slots: Numbers) -> None:
         super().__init__()
         self._segment = segment
         self._postings = postings
-        self._wanted = wanted
+        self._slots = slots
 
     def __missing__(self, pattern: Pattern) -> Occurrences:
         held = self._postings[pattern]
-        postings, weights = held.picked(held.within(self._wanted))
+        postings, weights = held.picked(held.within(self._slots))
         keys, of = self._segment.occurrences(postings)
-        found = Occurrences(keys, keys, weights.take(of))
-        self[pattern] = found = found if held.single else distinct(found, by_start=True)
-        return found
+        occurrences = Occurrences(keys, keys, weights.take(of))
+        self[pattern] = occurrences = occurrences if held.single else distinct(occurrences, by_start=True)
+        return occurrences
 
 
 def _occurrences(pattern: Phrase | SloppyPhrase, at: _Positions) -> Occurrences:
@@ -184,12 +184,12 @@ def _occurrences(pattern: Phrase | SloppyPhrase, at: _Positions) -> Occurrences:
         keys = unique(*_survivors(pattern, at))
         return Occurrences(keys, keys, np.ones(len(keys)))
     if len(pattern.parts) == 1:
-        found = at[pattern.parts[0]]
+        occurrences = at[pattern.parts[0]]
     elif pattern.misses:
-        found = _mostly([at[part] for part in pattern.parts], pattern.offsets, pattern.misses)
+        occurrences = _mostly([at[part] for part in pattern.parts], pattern.offsets, pattern.misses)
     else:
-        found = consecutive([at[part] for part in pattern.parts], pattern.offsets)
-    return found if pattern.joined is None else union([found, at[pattern.joined]], by_start=True)
+        occurrences = consecutive([at[part] for part in pattern.parts], pattern.offsets)
+    return occurrences if pattern.joined is None else union([occurrences, at[pattern.joined]], by_start=True)
 
 
 def _survivors(phrase: SloppyPhrase, at: _Positions) -> list[Ints]:
@@ -198,18 +198,20 @@ def _survivors(phrase: SloppyPhrase, at: _Positions) -> list[Ints]:
     return windowed(words, len(phrase.words) + phrase.slop)
 
 
-def _chain(near: Near, at: _Positions) -> list[Occurrences]:
-    several = [union([_occurrences(one, at) for one in choice], by_start=False) for choice in near.operands]
-    return chained(several, near.distances)
+def _chain(pattern: Near, at: _Positions) -> list[Occurrences]:
+    several = [union([_occurrences(phrase, at) for phrase in choice], by_start=False) for choice in pattern.operands]
+    return chained(several, pattern.distances)
 
 
 def _frequencies(pattern: TextPattern, at: _Positions) -> tuple[Ints, Floats]:
     """Return the slots in which a pattern occurs, ascending, and its weighted frequencies."""
     if isinstance(pattern, Phrase):
-        found = _occurrences(pattern, at)
-        return sum_by(found.starts >> POSITION_BITS, found.weights)
+        occurrences = _occurrences(pattern, at)
+        return sum_by(occurrences.starts >> POSITION_BITS, occurrences.weights)
     if isinstance(pattern, Near):
-        return least([sum_by(found.starts >> POSITION_BITS, found.weights) for found in _chain(pattern, at)])
+        return least(
+            [sum_by(occurrences.starts >> POSITION_BITS, occurrences.weights) for occurrences in _chain(pattern, at)]
+        )
     counts = []
     for keys, times in zip(_survivors(pattern, at), Counter(pattern.words).values(), strict=True):
         slots, number = sum_by(keys >> POSITION_BITS, np.ones(len(keys)))
@@ -221,11 +223,11 @@ def _candidates(pattern: TextPattern, postings: Mapping[Pattern, TermPostings]) 
     """Return the slots that have every required term, at any position."""
     if isinstance(pattern, Near):
         choices = dict.fromkeys(pattern.operands)
-        return shared([unique(*(_candidates(one, postings) for one in choice)) for choice in choices])
+        return shared([unique(*(_candidates(part, postings) for part in choice)) for choice in choices])
     if isinstance(pattern, SloppyPhrase):
         return shared([postings[Pattern(word, How.EXACT)].distinct() for word in dict.fromkeys(pattern.words)])
     needed = pattern.parts[:1] if pattern.misses else pattern.parts
-    parts = shared([postings[one].distinct() for one in dict.fromkeys(needed)])
+    parts = shared([postings[part].distinct() for part in dict.fromkeys(needed)])
     return parts if pattern.joined is None else unique(parts, postings[pattern.joined].distinct())
 
 
@@ -257,19 +259,19 @@ class PositionLeaf:
             QueryError: ``too-many-positions``; if batches are needed, before any position is read.
         """
         pattern, at_once = self._query.pattern, self._effort.at_once
-        wanted = _candidates(pattern, self._postings)
+        candidates = _candidates(pattern, self._postings)
         # The token counts of all terms are an upper bound, known without reading a posting. If it is too high, count
         # the positions in the candidate slots; if these are too many as well, read the documents in batches.
         if sum([held.tokens() * self._times[part] for part, held in self._postings.items()]) > at_once:
-            counts = self._counts(wanted)
+            counts = self._counts(candidates)
             if (total := int(counts.sum())) > at_once:
                 self._effort.spend(total, self._query)
                 # number: the batch of each slot, by how many positions come before its document; no document is split
-                number = ((counts.cumsum() - counts) // at_once).take(wanted >> FIELD_BITS)
-                pieces = np.split(wanted, np.flatnonzero(np.diff(number)) + 1)
+                number = ((counts.cumsum() - counts) // at_once).take(candidates >> FIELD_BITS)
+                pieces = np.split(candidates, np.flatnonzero(np.diff(number)) + 1)
                 slots, tf = zip(*(_frequencies(pattern, self._positions(some)) for some in pieces), strict=True)
                 return np.concatenate(slots), np.concatenate(tf)
-        positions = self._positions(wanted)
+        positions = self._positions(candidates)
         slots_and_tf = _frequencies(pattern, positions)
         read = sum(len(occurrences.starts) * self._times[part] for part, occurrences in positions.items())
         if self._effort.spend(read, self._query) <= KEPT:
@@ -279,11 +281,11 @@ class PositionLeaf:
     def _positions(self, slots: Numbers) -> _Positions:
         return _Positions(self._segment, self._postings, slots)
 
-    def _counts(self, wanted: Numbers) -> Ints:
+    def _counts(self, slots: Numbers) -> Ints:
         """Return the number of positions to read, per document."""
         counts = np.zeros(self._segment.docs)
         for pattern, held in self._postings.items():
-            chosen, _ = held.picked(held.within(wanted))
+            chosen, _ = held.picked(held.within(slots))
             docs, tf = self._segment.places(chosen)[0], self._segment.frequencies(chosen)
             counts += self._times[pattern] * np.bincount(docs, tf, len(counts))
         return counts.astype(np.int64)
@@ -333,11 +335,11 @@ def _slots_of(docs: Ints) -> Ints:
 def _spans_in(doc: int, several: Sequence[Occurrences]) -> Spans:
     spans: dict[int, list[Ints]] = {}
     bounds, position = [doc << _DOC_SHIFT, (doc + 1) << _DOC_SHIFT], (1 << POSITION_BITS) - 1
-    for found in several:
-        first, last = found.starts.searchsorted(bounds).tolist()
-        these = slice(first, min(last, first + MOST_SPANS))
-        fields = (found.starts[these] >> POSITION_BITS) & FIELD_MASK
-        both = np.array((found.starts[these], found.ends[these])).T & position
+    for occurrences in several:
+        first, last = occurrences.starts.searchsorted(bounds).tolist()
+        selected = slice(first, min(last, first + MOST_SPANS))
+        fields = (occurrences.starts[selected] >> POSITION_BITS) & FIELD_MASK
+        both = np.array((occurrences.starts[selected], occurrences.ends[selected])).T & position
         names = dict.fromkeys(fields.tolist())
         for field in names:
             spans.setdefault(field, []).append(both if len(names) == 1 else both[fields == field])

@@ -51,15 +51,15 @@ class TermPostings:
         """Return the slots, ascending, without repeats."""
         return self.slots if self.single else unique(self.slots)
 
-    def within(self, wanted: Numbers) -> Ints:
+    def within(self, slots: Numbers) -> Ints:
         """Return the indices of the postings, ascending, in the given ascending slots.
 
         May include postings in other slots of the same documents.
         """
-        if self.single and len(wanted) * _FEWER < len(self.slots):
-            at, found = look_up(self.slots, wanted)
-            return at[found]
-        return mask(wanted >> FIELD_BITS, self._segment.docs).take(self.slots >> FIELD_BITS).nonzero()[0]
+        if self.single and len(slots) * _FEWER < len(self.slots):
+            at, present = look_up(self.slots, slots)
+            return at[present]
+        return mask(slots >> FIELD_BITS, self._segment.docs).take(self.slots >> FIELD_BITS).nonzero()[0]
 
     def picked(self, which: Ints) -> tuple[Ints, Floats]:
         """Return the numbers of the given postings in the segment, and the weights of their terms."""
@@ -78,8 +78,8 @@ class TermPostings:
 
 def shared(several: list[Numbers]) -> Numbers:
     """Intersect several ascending arrays of distinct numbers."""
-    few, *others = sorted(several, key=len)
-    for many in others:
+    few, *rest = sorted(several, key=len)
+    for many in rest:
         if len(few) * _FEWER < len(many):
             few = few[look_up(many, few)[1]]
         else:

@@ -75,11 +75,11 @@ class States:
             signed: Bools = self.verdicts() != VERDICT_NUMBER[Verdict.UNSIGNED]
             return signed
         if state in VERDICT_NUMBER:
-            found: Bools = self.verdicts() == VERDICT_NUMBER[state]
-            return found
+            matches: Bools = self.verdicts() == VERDICT_NUMBER[state]
+            return matches
         if state in {"orphan", "dangling"}:
-            return self.here(self.graph().mask(state))
-        return self.here(_shadowing(self._everywhere)[state])
+            return self.from_all_spaces(self.graph().mask(state))
+        return self.from_all_spaces(_shadowing(self._everywhere)[state])
 
     def graph(self) -> Graph:
         """Return the relations between the items of all spaces."""
@@ -90,27 +90,27 @@ class States:
         withdrawn = self._reader.withdrawn
         if not len(withdrawn) or (at := int(withdrawn.searchsorted(doc))) == len(withdrawn) or withdrawn[at] != doc:
             return (), ""
-        found = tuple(state for state, docs in self._reader.hidden.items() if doc in docs)
-        return found, self._succession.of(self.there(doc))
+        states = tuple(state for state, docs in self._reader.hidden.items() if doc in docs)
+        return states, self._succession.of(self.to_all_spaces(doc))
 
     def hidden_message(self, doc: int) -> str:
         """Return a sentence that says that a document is hidden, why, and what replaces it."""
-        itself, successor = self._succession.names(self.there(doc))
+        itself, successor = self._succession.names(self.to_all_spaces(doc))
         instead = f"; see {successor}" if successor else ""
         return f"{itself} is {' and '.join(self.withdrawn(doc)[0])}, so hidden{instead}"
 
     def successor_warnings(self, doc: int) -> list[str]:
         """Return a warning if the successor of a trusted document is not trusted."""
-        return self._succession.warnings(self.there(doc)) if self.withdrawn(doc)[0] else []
+        return self._succession.warnings(self.to_all_spaces(doc)) if self.withdrawn(doc)[0] else []
 
     @cached_property
     def _succession(self) -> Succession:
         return Succession(self._everywhere, self.signature)
 
-    def there(self, doc: int) -> int:
+    def to_all_spaces(self, doc: int) -> int:
         """Return the document number in the reader of all spaces."""
         part, local = self._reader.locate(doc)
-        return local + next(each.base for each in self._everywhere.parts if each.listed is part.listed)
+        return local + next(other.base for other in self._everywhere.parts if other.listed is part.listed)
 
     def hiding(self, item_type: str, item_id: str) -> tuple[str, ...]:
         """Return a warning for each copy of an item that is hidden by the winning copy but signed with another key."""
@@ -131,7 +131,7 @@ class States:
         evidence = segment.evidence[doc]
         return judge(evidence, origin=origin, trust=self._trust(), now=self._now, verify=remembering_verify)
 
-    def here(self, mask: Bools) -> Bools:
+    def from_all_spaces(self, mask: Bools) -> Bools:
         """Convert a mask of the documents of all spaces to one of the documents of the spaces searched."""
         if self._reader is self._everywhere:
             return mask
@@ -162,15 +162,15 @@ class States:
 
     def signers(self, docs: Ints) -> dict[str, int]:
         """Count the documents by signer, given in ascending order; the empty name counts those without a signer."""
-        found: dict[str, int] = {}
+        totals: dict[str, int] = {}
         borders = np.searchsorted(docs, [part.base for part in self._reader.parts] + [self._reader.size])
         for at, (part, column) in enumerate(zip(self._reader.parts, self._verdict_columns(), strict=True)):
             here = docs[borders[at] : borders[at + 1]] - part.base
             counts = tally(column.signer_of.take(here), len(column.signers))
             for number in np.flatnonzero(counts).tolist():
                 name = column.signers[number]
-                found[name] = found.get(name, 0) + int(counts[number])
-        return found
+                totals[name] = totals.get(name, 0) + int(counts[number])
+        return totals
 
     def signed_by(self, glob: str) -> Bools:
         """Return a mask of the documents whose signer matches a glob, in any case; unsigned documents never match."""
@@ -182,32 +182,32 @@ class States:
 
     def installed_from(self, glob: str) -> Bools:
         """Return a mask of the documents of skills that were installed from a source matching a glob."""
-        found = np.zeros(self._reader.size, bool)
+        mask = np.zeros(self._reader.size, bool)
         for source in _matching(self._installed, glob):
-            found[self._installed[source]] = True
-        return found
+            mask[self._installed[source]] = True
+        return mask
 
     def installed(self, docs: Ints) -> dict[str, int]:
         """Count the documents by the source they were installed from, given in ascending order."""
-        counts = {source: int(np.isin(docs, these).sum()) for source, these in self._installed.items()}
+        counts = {source: int(np.isin(docs, members).sum()) for source, members in self._installed.items()}
         return {source: count for source, count in counts.items() if count}
 
     @cached_property
     def _installed(self) -> dict[str, Ints]:
         """The documents of skills by the source they were installed from: in their metadata, else in a record."""
-        found = dict[str, list[Ints]]()
+        docs_by_source = dict[str, list[Ints]]()
         for part in self._reader.parts:
             entries, low, high = part.segment.keywords, *part.segment.keyword_range(_STATED)
             is_stated = np.zeros(part.segment.docs, bool)
             for number in range(low, high):
                 docs = part.segment.keyword_docs(np.asarray([number]))
                 is_stated[docs] = True
-                found.setdefault(entries[number].partition(SEPARATOR)[2], []).append(docs + part.base)
+                docs_by_source.setdefault(entries[number].partition(SEPARATOR)[2], []).append(docs + part.base)
             for folder, source in self.sources(part.root).items():
                 if (at := entries.find(f"skill{SEPARATOR}{fold_value(folder)}")) >= 0:
                     docs = part.segment.keyword_docs(np.asarray([at]))
-                    found.setdefault(source, []).append(docs[~is_stated[docs]] + part.base)
-        return {source: unique(*several) for source, several in found.items()}
+                    docs_by_source.setdefault(source, []).append(docs[~is_stated[docs]] + part.base)
+        return {source: unique(*several) for source, several in docs_by_source.items()}
 
     def sources(self, root: Root) -> Mapping[str, str]:
         """Return folder → source for the installed skills of a root."""
@@ -264,8 +264,8 @@ def _shadowing(everywhere: Reader) -> dict[str, Bools]:
         for part, mine, place in zip(everywhere.parts, keys, places, strict=True):
             higher = {key for other, rank in zip(keys, places, strict=True) if rank < place for key in other}
             lower = {key for other, rank in zip(keys, places, strict=True) if rank > place for key in other}
-            for state, others in (("shadowed", higher), ("shadowing", lower)):
-                entries = np.asarray(sorted(mine[key] for key in mine.keys() & others), np.int64)
+            for state, keys_elsewhere in (("shadowed", higher), ("shadowing", lower)):
+                entries = np.asarray(sorted(mine[key] for key in mine.keys() & keys_elsewhere), np.int64)
                 docs = part.segment.keyword_docs(entries) if len(entries) else entries
                 masks[state][docs[part.live[docs]] + part.base] = True
         _kept_shadowing[everywhere] = masks
@@ -303,7 +303,7 @@ def accepted(reader: Reader, node: bound.Filter, states: States) -> Bools:
         case bound.Glob(name="installed-from", pattern=pattern):
             return states.installed_from(pattern)
         case bound.Has(name="references" | "referenced-by") | bound.Refers():
-            return states.here(related(states.graph(), node))
+            return states.from_all_spaces(related(states.graph(), node))
     return _by_value(reader, node)
 
 
@@ -326,11 +326,11 @@ def in_scope(reader: Reader, scope: Scope) -> Bools:
         mask = part.segment.types == TYPE_NUMBER[scope.item_type]
         if scope.prefix:
             entries, start = part.segment.keywords, f"key{SEPARATOR}{scope.item_type}:"
-            found = list(range(*entries.prefix_range(f"{start}{scope.prefix}")))
+            numbers = list(range(*entries.prefix_range(f"{start}{scope.prefix}")))
             if scope.itself and (at := entries.find(f"{start}{scope.itself}")) >= 0:
-                found.append(at)
+                numbers.append(at)
             below = np.zeros(part.segment.docs, bool)
-            below[part.segment.keyword_docs(np.asarray(found, np.int64))] = True
+            below[part.segment.keyword_docs(np.asarray(numbers, np.int64))] = True
             mask &= below
         masks.append(mask)
     return np.concatenate(masks)
@@ -338,7 +338,7 @@ def in_scope(reader: Reader, scope: Scope) -> Bools:
 
 def _by_value(reader: Reader, node: bound.Has | bound.Glob | bound.Similar | bound.Between) -> Bools:
     """Return a mask of the live documents with a keyword value that the node accepts."""
-    found = []
+    docs_by_part = []
     for part in reader.parts:
         entries = part.segment.keywords
         low, high = part.segment.keyword_range(node.name)
@@ -356,5 +356,5 @@ def _by_value(reader: Reader, node: bound.Has | bound.Glob | bound.Similar | bou
                 start = len(node.name) + len(SEPARATOR)
                 values = enumerate(entries.take(np.arange(low, high)), start=low)
                 ids = np.asarray([at for at, entry in values if accepts(entry[start:])], np.int64)
-        found.append(part.segment.keyword_docs(ids))
-    return reader.mark(found)
+        docs_by_part.append(part.segment.keyword_docs(ids))
+    return reader.mark(docs_by_part)

@@ -90,7 +90,7 @@ class Relaxed(NamedTuple):
 
         A word that is one token of the model is part of its vocabulary, so it is neither corrected nor left out.
         """
-        slips = {word: near for word, near in self.corrected.items() if not is_token(word)}
+        slips = {word: correction for word, correction in self.corrected.items() if not is_token(word)}
 
         def instead(match: re.Match[str]) -> str:
             word = match[1]
@@ -107,12 +107,12 @@ class Relaxed(NamedTuple):
         """Return a sentence on the corrected words, and one on the words that no item has."""
         read = [f"{word!r} as {instead!r}" for word, instead in self.corrected.items()]
         lacking = [repr(word) for word in self.missing]
-        return [f"{start} {_listed(found)}" for start, found in (("read", read), ("no item has", lacking)) if found]
+        return [f"{start} {_listed(words)}" for start, words in (("read", read), ("no item has", lacking)) if words]
 
 
-def _listed(found: Sequence[str]) -> str:
-    more = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
-    return ", ".join(found[:MAX_NAMED]) + more
+def _listed(words: Sequence[str]) -> str:
+    more = f" and {len(words) - MAX_NAMED} more" if len(words) > MAX_NAMED else ""
+    return ", ".join(words[:MAX_NAMED]) + more
 
 
 class Dictionary:
@@ -146,8 +146,8 @@ class Dictionary:
             run = words_of(text)
             joined = run is not None and run.joined is not None and self._has_exactly(run.joined.text)
             self._known[text] = joined or all(
-                self._has_exactly(one.text) or (one.how is not How.EXACT and self.frequency(one.text))
-                for one in (run.parts if run is not None else ())
+                self._has_exactly(part.text) or (part.how is not How.EXACT and self.frequency(part.text))
+                for part in (run.parts if run is not None else ())
             )
         return self._known[text]
 
@@ -161,10 +161,10 @@ class Dictionary:
         minus the edits per letter; it is 0 if there is no term.
         """
         rows: dict[str, tuple[float, int]] = {}
-        found = expand(self._reader, Pattern(part, How.FUZZY, start=start))
-        for one, (ids, _) in zip(self._reader.parts, found.choices, strict=True):
-            counts = document_frequencies(one, ids, self._fields)
-            for term, df in zip(one.segment.terms.take(ids), counts.tolist(), strict=True):
+        terms = expand(self._reader, Pattern(part, How.FUZZY, start=start))
+        for reader_part, (ids, _) in zip(self._reader.parts, terms.choices, strict=True):
+            counts = document_frequencies(reader_part, ids, self._fields)
+            for term, df in zip(reader_part.segment.terms.take(ids), counts.tolist(), strict=True):
                 rows[term] = (1.0 - OSA.distance(part, term) / len(part), rows.get(term, (0.0, 0))[1] + df)
         alive = [(weight, df, term) for term, (weight, df) in rows.items() if df]
         weight, _, term = max(alive, default=(0.0, 0, ""))
@@ -203,10 +203,10 @@ def relax(words: Mapping[ast.Word, int], dictionary: Dictionary, *, forgiving: b
                 corrected[piece], certainty[piece] = read, weight
             weights[read] = weights.get(read, 0.0) + weight * (1.0 if capital else _brevity(read)) * times
             spans.setdefault(read, word.span)
-    for one, other in pairwise(words):
-        if joined := _joined(one.text, other.text, dictionary):
+    for first, other in pairwise(words):
+        if joined := _joined(first.text, other.text, dictionary):
             weights.setdefault(joined, _JOINED * _brevity(joined))
-            spans.setdefault(joined, one.span)
+            spans.setdefault(joined, first.span)
     nodes = [
         ast.Word(text, spans[text]) if weight == 1.0 else ast.Boost(ast.Word(text, spans[text]), weight)
         for text, weight in ((text, round(weight, 2)) for text, weight in weights.items())
@@ -239,9 +239,9 @@ def _nearest_like(part: str, dictionary: Dictionary) -> tuple[str, float]:
     """
     if any(map(str.isdigit, part)):
         return "", 0.0
-    near, weight = dictionary.nearest(part, start=part[0])
-    is_slip = near and OSA.distance(part, near) * FULL_LENGTH <= max(len(part), len(near))
-    return (near, weight) if is_slip else ("", 0.0)
+    term, weight = dictionary.nearest(part, start=part[0])
+    is_slip = term and OSA.distance(part, term) * FULL_LENGTH <= max(len(part), len(term))
+    return (term, weight) if is_slip else ("", 0.0)
 
 
 def _brevity(text: str) -> float:
@@ -252,10 +252,10 @@ def _brevity(text: str) -> float:
     return min(1.0, len(letters) / FULL_LENGTH) if letters.islower() or letters.isdigit() else 1.0
 
 
-def _joined(one: str, other: str, dictionary: Dictionary) -> str:
+def _joined(first: str, other: str, dictionary: Dictionary) -> str:
     """Return two words written as one, if both are plain and some item has that term; else an empty string."""
-    parts = [analysis.parts(text) for text in (one, other)]
-    if any(len(each) != 1 or len(each[0]) < LEAST_JOINED for each in parts):
+    parts = [analysis.parts(text) for text in (first, other)]
+    if any(len(word_parts) != 1 or len(word_parts[0]) < LEAST_JOINED for word_parts in parts):
         return ""
     term = analysis.joined([parts[0][0], parts[1][0]])
     return term if dictionary.frequency(term, How.EXACT) else ""

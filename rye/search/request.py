@@ -18,7 +18,7 @@ from rye.options.model import (
     refuse,
 )
 from rye.options.search import MAX_QUERY, BoostParts, ProximityParts, SearchOptions, SectionOptions
-from rye.search.facets import Wanted, read_facets
+from rye.search.facets import FacetRequest, read_facets
 from rye.search.fusion import Fusion
 
 MAX_SEMANTIC_LIMIT = 100
@@ -90,7 +90,7 @@ class Request(NamedTuple):
     relax: bool
     lenient: bool
     include_superseded: bool
-    facets: tuple[Wanted, ...]
+    facets: tuple[FacetRequest, ...]
     explain: bool
     mode: Mode
 
@@ -113,12 +113,12 @@ def make_request(query: str, given: Mapping[str, Any], takes: type = SearchOptio
         TypeError: There is no such argument.
     """
     check(_QUERY, query)
-    asked, parameters = dict(given), parameters_of(takes)
-    for name in {"scope", "facets"} & set(asked) & set(parameters):  # these two are parsed here
-        check_size(parameters[name], asked[name])
-    scopes = parse_scope(asked.pop("scope", "*"))
-    facets = read_facets(asked.pop("facets")) if takes is SearchOptions and "facets" in asked else ()
-    options = complete(takes, asked)
+    remaining, parameters = dict(given), parameters_of(takes)
+    for name in {"scope", "facets"} & set(remaining) & set(parameters):  # these two are parsed here
+        check_size(parameters[name], remaining[name])
+    scopes = parse_scope(remaining.pop("scope", "*"))
+    facets = read_facets(remaining.pop("facets")) if takes is SearchOptions and "facets" in remaining else ()
+    options = complete(takes, remaining)
     options = options if takes is SearchOptions else {**defaults_of(SearchOptions), **options}
     if options["mode"] == "semantic" and options["limit"] > MAX_SEMANTIC_LIMIT:
         hint = (f"valid are whole numbers from 1 to {MAX_SEMANTIC_LIMIT} with ", Setting("mode", "semantic"))
@@ -126,7 +126,7 @@ def make_request(query: str, given: Mapping[str, Any], takes: type = SearchOptio
     for name, text in (options["fields"] or {}).items():
         if not isinstance(text, str) or not text.strip():
             refuse(("fields", name), "is", repr(text), "give each field a query as text, such as 'core'")
-    fuzzy, near = options["fuzzy"] or {}, options["proximity"] or {}
+    fuzzy, proximity = options["fuzzy"] or {}, options["proximity"] or {}
     checked = {name: options[name] for name in Request._fields if name in options} | {
         "query": query,
         "options": options,
@@ -135,7 +135,9 @@ def make_request(query: str, given: Mapping[str, Any], takes: type = SearchOptio
         "filters": options["filters"] or {},
         "fuzzy": fuzzy.get("enabled", True) if fuzzy else None,
         "fuzzy_distance": fuzzy.get("max_distance"),
-        "proximity": near.get("max_distance", _PROXIMITY) if near and near.get("enabled", True) else None,
+        "proximity": proximity.get("max_distance", _PROXIMITY)
+        if proximity and proximity.get("enabled", True)
+        else None,
         "facets": facets,
         "mode": _mode(options),
     }

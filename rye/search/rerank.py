@@ -103,9 +103,9 @@ class Reranker:
             UnavailableError: The model cannot be used.
         """
         best = np.argsort(-scores, kind="stable")[:DEPTH]
-        asked = query_vector(self._embedder, query)
+        vector = query_vector(self._embedder, query)
         rows = self._embed(docs[best].tolist(), digest, text if may_embed else None)
-        cosines = np.maximum(np.asarray([row @ asked for row in rows], np.float64), 0.0)
+        cosines = np.maximum(np.asarray([row @ vector for row in rows], np.float64), 0.0)
         factor = BY_SCORE / (float(scores.max(initial=0.0)) or 1.0)
         new = factor * scores
         new[best[: len(rows)]] += BY_MODEL * cosines

@@ -136,7 +136,7 @@ class SearchResult(Report):
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able values; ``explain``, ``similarity`` and ``hybrid`` only if they are set."""
         data = {name: as_json(getattr(self, name)) for name in self.__dataclass_fields__ if name not in _OPTIONAL}
-        data["symbols"] = [each.to_dict() for each in self.symbols]
+        data["symbols"] = [symbol.to_dict() for symbol in self.symbols]
         optional = {name: as_json(getattr(self, name)) for name in _OPTIONAL}
         return data | {name: value for name, value in optional.items() if value is not None}
 

@@ -25,7 +25,7 @@ from rye.query import ast
 from rye.query.escaping import pattern_units
 from rye.query.limits import MAX_CHARS, MAX_FUZZY, MAX_LEAVES, MAX_PHRASE, cut
 from rye.search.bind import Context, bind
-from rye.search.fields import TEXT_FIELDS, canonical, looked_for
+from rye.search.fields import TEXT_FIELDS, canonical, text_leaves
 from rye.search.relax import FUNCTION_WORDS
 from rye.search.request import Request
 
@@ -209,13 +209,13 @@ def _read_parsed(request: Request, parsed: ast.Parsed, keys: Keys) -> Plan:
     main = parsed.ast
     if not request.relax or _is_near(request, main) or query.as_words(main) is not None:
         return _plan(request, main, parsed.dropped, keys)
-    asked = _as_question(main, request)
-    if _is_question(asked, main, request):
-        return _plan(request, asked, parsed.dropped, keys)
+    question = _as_question(main, request)
+    if _is_question(question, main, request):
+        return _plan(request, question, parsed.dropped, keys)
     plan = _plan(request, main, parsed.dropped, keys)
-    if asked == main:
+    if question == main:
         return plan
-    bag = _plan(request, asked, (), keys).bag
+    bag = _plan(request, question, (), keys).bag
     return plan._replace(bag=bag, words=bag)
 
 
@@ -235,8 +235,8 @@ def _fallback(text: str, main: ast.Node, plain: ast.Node) -> Fallback | None:
         return Fallback(_counted(_operands(plain)))
     if any(isinstance(node, ast.Not) for node in ast.walk(main)):
         return Fallback(phrase=ast.Phrase(text)) if 1 < len(analysis.parts(text)) <= MAX_PHRASE else None
-    words = _counted(word for leaf in looked_for(main) for word in _operands(_words_of(leaf)))
-    return Fallback(words, tuple(node for node in _operands(main) if not any(looked_for(node)))) if words else None
+    words = _counted(word for leaf in text_leaves(main) for word in _operands(_words_of(leaf)))
+    return Fallback(words, tuple(node for node in _operands(main) if not any(text_leaves(node)))) if words else None
 
 
 def _counted(nodes: Iterable[ast.Node]) -> Mapping[ast.Word, int]:
@@ -304,9 +304,9 @@ def _parse(text: str, request: Request, keys: Keys) -> ast.Parsed:
 def _without_invisible(text: str) -> tuple[str, tuple[ast.Dropped, ...]]:
     if text.isascii() or not (places := list(unseen(text))):
         return text, ()
-    found = "".join(dict.fromkeys(char for _, char in places))
-    names = ", ".join(unicodedata.name(char, f"U+{ord(char):04X}").lower() for char in found)
-    return visible(text), (ast.Dropped(places[0][0], found, f"{names} was taken out, because nobody sees it"),)
+    characters = "".join(dict.fromkeys(char for _, char in places))
+    names = ", ".join(unicodedata.name(char, f"U+{ord(char):04X}").lower() for char in characters)
+    return visible(text), (ast.Dropped(places[0][0], characters, f"{names} was taken out, because nobody sees it"),)
 
 
 def _without_punctuation(node: ast.Node) -> tuple[ast.Node, tuple[ast.Dropped, ...]]:
@@ -321,8 +321,8 @@ def _without_punctuation(node: ast.Node) -> tuple[ast.Node, tuple[ast.Dropped, .
 
 
 def _clean(node: ast.Node, below: Sequence[_Cleaned]) -> _Cleaned:
-    kept = [one for one, _ in below if one is not None]
-    dropped = tuple(each for _, left in below for each in left)
+    kept = [child for child, _ in below if child is not None]
+    dropped = tuple(report for _, left in below for report in left)
     match node:
         case ast.Word(text=text) | ast.Wildcard(pattern=text) if not (text.isalnum() or analysis.searchable(text)):
             return None, (ast.Dropped(node.span[0], text, "punctuation alone is not looked for"),)
@@ -340,8 +340,8 @@ def _clean(node: ast.Node, below: Sequence[_Cleaned]) -> _Cleaned:
 
 def _plain_words(text: str) -> ast.Parsed:
     """Return the words of a text, without any operator, and a report if there are too many."""
-    found = (ast.Word(each[0], each.span()) for each in _WORD.finditer(text[:MAX_CHARS]))
-    words = [word for word in found if analysis.searchable(word.text)]
+    candidates = (ast.Word(match[0], match.span()) for match in _WORD.finditer(text[:MAX_CHARS]))
+    words = [word for word in candidates if analysis.searchable(word.text)]
     left_out = (
         [ast.Dropped(words[MAX_LEAVES].span[0], "…", f"{MAX_LEAVES} words at most")] if words[MAX_LEAVES:] else []
     )
@@ -357,25 +357,25 @@ def _as_question(node: ast.Node, request: Request) -> ast.Node:
     return node if isinstance(bare, ast.Everything) else bare
 
 
-def _is_question(asked: ast.Node, written: ast.Node, request: Request) -> bool:
+def _is_question(question: ast.Node, written: ast.Node, request: Request) -> bool:
     """Return whether a query is a question; if not, it is first tried as written.
 
     A query of more than :data:`SENTENCE` words is one. In a shorter query, a question mark is a wildcard, unless it
     stands alone, the mode is semantic or hybrid, or it is the only one and ends several words.
     """
-    words = sum(isinstance(one, ast.Word) for one in _operands(asked))
+    words = sum(isinstance(operand, ast.Word) for operand in _operands(question))
     if words > SENTENCE:
         return True
     _, marks = query.without_question_marks(written, request.query)
     ended = len(marks) == 1 and words > 1 and request.query.rstrip().endswith("?")
     by_meaning = request.mode.name in ("semantic", "hybrid")
     has_types = len(_operands(written)) > 1 and _without_types(written) != written
-    alone = len(_operands(asked)) < len(_operands(written))
+    alone = len(_operands(question)) < len(_operands(written))
     return alone or (bool(marks) and not has_types and (ended or by_meaning))
 
 
 def _is_near(request: Request, node: ast.Node) -> bool:
-    return request.proximity is not None and len(list(looked_for(node))) > 1
+    return request.proximity is not None and len(list(text_leaves(node))) > 1
 
 
 def _operands(node: ast.Node) -> tuple[ast.Node, ...]:
@@ -402,22 +402,22 @@ def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped], key
     prefixed = _with_prefix(main, request.query) if request.options["prefix"] else None
     bag: Mapping[ast.Word, int] = {}
     if proximity is not None:
-        main, prefixed = _near(main, proximity), prefixed and _near(prefixed, proximity)
+        main, prefixed = _chain_near(main, proximity), prefixed and _chain_near(prefixed, proximity)
     elif not request.fuzzy:
-        is_prose = sum(isinstance(one, ast.Word) for one in _operands(main)) > SENTENCE
-        found = query.loosen(main) if request.lenient or is_prose else query.as_words(main)
-        bag = Counter(word for word in found or () if word.text.isalnum() or analysis.searchable(word.text))
+        is_prose = sum(isinstance(operand, ast.Word) for operand in _operands(main)) > SENTENCE
+        plain = query.loosen(main) if request.lenient or is_prose else query.as_words(main)
+        bag = Counter(word for word in plain or () if word.text.isalnum() or analysis.searchable(word.text))
     fixed = tuple(
         (name, _field_query(request, name, text, keys, warnings=warnings)) for name, text in request.fields.items()
     )
-    dropped += [one for _, more in fixed for one in more.dropped]
+    dropped += [part for _, parsed in fixed for part in parsed.dropped]
     if request.fuzzy:
         before, distance = (main, fixed), request.fuzzy_distance
         if distance is not None and distance > MAX_FUZZY:
             warnings.append(f"fuzzy forgives {MAX_FUZZY} letters at most: distance {distance} is read as {MAX_FUZZY}")
             distance = MAX_FUZZY
         main, prefixed = fuzzed(main, distance), prefixed and fuzzed(prefixed, distance)
-        fixed = tuple((name, one._replace(ast=_fuzz_field(name, one.ast, distance))) for name, one in fixed)
+        fixed = tuple((name, parsed._replace(ast=_fuzz_field(name, parsed.ast, distance))) for name, parsed in fixed)
         if (main, fixed) == before and (fixed or not isinstance(main, ast.Everything)):
             warnings.append("fuzzy had no effect: the query has no plain word in a text field")
     words = bag if request.relax else {}
@@ -443,16 +443,16 @@ def _with_prefix(node: ast.Node, text: str) -> ast.Node | None:
 
 def _with_slips(word: ast.Word, unknown: Callable[[str], bool]) -> ast.Node:
     """Return a word with typos forgiven, or as items write it: in two words, or with umlauts."""
-    others = list[ast.Node]()
+    spellings = list[ast.Node]()
     text = word.text
     if text.isascii() and text.isalpha() and len(text) <= _MAX_SPLIT and unknown(text):
         for at in range(_LEAST_SPLIT, len(text) - _LEAST_SPLIT + 1):
             if not (unknown(text[:at]) or unknown(text[at:])):
-                others.append(ast.Phrase(f"{text[:at]} {text[at:]}", span=word.span))
+                spellings.append(ast.Phrase(f"{text[:at]} {text[at:]}", span=word.span))
         umlauts = _UMLAUTS.sub(lambda match: _UMLAUT[match[0].lower()], text)
-        others += [ast.Word(umlauts, word.span)] if umlauts != text and not unknown(umlauts) else []
+        spellings += [ast.Word(umlauts, word.span)] if umlauts != text and not unknown(umlauts) else []
     fuzzy = ast.Fuzzy(text, span=word.span)
-    return ast.Or((fuzzy, *others), word.span) if others else fuzzy
+    return ast.Or((fuzzy, *spellings), word.span) if spellings else fuzzy
 
 
 def _has_parts(text: str) -> bool:
@@ -466,7 +466,7 @@ def _is_function_word(node: ast.Node) -> bool:
 
 def _with_content(node: ast.Node) -> ast.Node:
     """Return an AND without its function words, unless it has no others."""
-    content = [one for one in _operands(node) if not _is_function_word(one)]
+    content = [operand for operand in _operands(node) if not _is_function_word(operand)]
     return _and(content) if content and len(content) < len(_operands(node)) else node
 
 
@@ -495,14 +495,14 @@ def in_field(error: QueryError, name: str) -> QueryError:
 def fuzzed(node: ast.Node, distance: int | None) -> ast.Node:
     """Make every plain word fuzzy, except on keyword fields."""
 
-    def visit(each: ast.Node, below: Sequence[ast.Node]) -> ast.Node:
-        match each:
+    def visit(current: ast.Node, below: Sequence[ast.Node]) -> ast.Node:
+        match current:
             case ast.Word(text=text, span=span):
                 return ast.Fuzzy(text, distance, span)
             case ast.Field(name=name) if canonical(name) not in TEXT_FIELDS:
-                return each
+                return current
             case _:
-                return query.with_children(each, below)
+                return query.with_children(current, below)
 
     return ast.fold(node, visit)
 
@@ -511,14 +511,14 @@ def _fuzz_field(name: str, node: ast.Node, distance: int | None) -> ast.Node:
     return fuzzed(node, distance) if canonical(name) in TEXT_FIELDS else node
 
 
-def _near(node: ast.Node, distance: int) -> ast.Node:
+def _chain_near(node: ast.Node, distance: int) -> ast.Node:
     """Turn the words, wildcards and phrases of an AND into a chain of NEAR; other conditions stay beside it."""
     allowed = (ast.Word, ast.Wildcard, ast.Fuzzy, ast.Phrase)
-    chained = tuple(one for one in _operands(node) if any(looked_for(one)))
-    beside = tuple(one for one in _operands(node) if not any(looked_for(one)))
+    chained = tuple(part for part in _operands(node) if any(text_leaves(part)))
+    beside = tuple(part for part in _operands(node) if not any(text_leaves(part)))
     choices = [operand.operands if isinstance(operand, ast.Or) else (operand,) for operand in chained]
-    if len(chained) > 1 and all(isinstance(one, allowed) for choice in choices for one in choice):
-        near = ast.Near(chained, (distance,) * (len(chained) - 1), node.span)
-        return ast.And((near, *beside), node.span) if beside else near
+    if len(chained) > 1 and all(isinstance(part, allowed) for choice in choices for part in choice):
+        chain = ast.Near(chained, (distance,) * (len(chained) - 1), node.span)
+        return ast.And((chain, *beside), node.span) if beside else chain
     rest = f"at least two plain words, wildcards or phrases, not {str(node) or 'an empty query'!r}"
     raise ParameterError("bad-proximity", [("proximity",)], "needs", rest, hint="write NEAR into the query: a NEAR/5 b")

@@ -126,8 +126,8 @@ class Evaluation:
             if isinstance(self.query, bound.Everything):
                 self._docs = Docs.live(self.reader)
                 return self._docs
-            found = self.matching(self.query)
-            self._docs = found if isinstance(self.query, TermQuery) else found & Docs.live(self.reader)
+            matches = self.matching(self.query)
+            self._docs = matches if isinstance(self.query, TermQuery) else matches & Docs.live(self.reader)
         return self._docs
 
     def matching(self, node: bound.Bound) -> Docs:
@@ -159,8 +159,8 @@ class Evaluation:
         """
         terms = [node for node in operands if isinstance(node, TermQuery)]
         for plain in (True, False):
-            these = [term for term in terms if isinstance(term.node, ast.Word) is plain]
-            yield from sorted(these, key=lambda term: self.term(term).most())
+            group = [term for term in terms if isinstance(term.node, ast.Word) is plain]
+            yield from sorted(group, key=lambda term: self.term(term).most())
         yield from (node for node in operands if not isinstance(node, TermQuery))
 
     def scored(self) -> list[Scored]:
@@ -176,14 +176,14 @@ class Evaluation:
         self.scored()
         return self._norm
 
-    def best(self, found: Docs, wanted: int) -> tuple[Ints, Floats]:
+    def best(self, matches: Docs, limit: int) -> tuple[Ints, Floats]:
         """Return the best ``wanted`` documents, ascending, including ties by rounded score, and their scores."""
-        docs = found.numbers
+        docs = matches.numbers
         if not len(docs):  # do not look up term queries if nothing matches
             return docs, np.empty(0)
         scores = self.scores(docs)
-        if wanted < len(docs):
-            keep = (scores >= _at_most_kth(scores, wanted) - _ROUNDING).nonzero()[0]
+        if limit < len(docs):
+            keep = (scores >= _at_most_kth(scores, limit) - _ROUNDING).nonzero()[0]
             docs, scores = docs.take(keep), scores.take(keep)
         return docs, scores
 
@@ -195,8 +195,8 @@ class Evaluation:
         if norm <= 0:
             return np.zeros(len(docs))
         if len(scored) == 1 and docs is scored[0].term.docs.numbers:  # a single word needs no sum
-            found: Floats = scored[0].contributions(scored[0].term.weighed(self.weights)) / norm
-            return found
+            single: Floats = scored[0].contributions(scored[0].term.weighed(self.weights)) / norm
+            return single
         total, spread = np.zeros(len(docs)), None
         for row in scored:
             if len(row.term.docs) > len(docs):  # 20 times as fast for a frequent word beside a rare one
@@ -209,10 +209,10 @@ class Evaluation:
 
     def coverage(self, docs: Ints) -> Floats:
         """Return, per ascending document, the share of ``Σ boost · idf`` from terms it has: from 0 to 1."""
-        found = np.zeros(self.reader.size)
+        sums = np.zeros(self.reader.size)
         for row in self.scored():
-            found[row.term.docs.numbers] += row.weight
-        share: Floats = found[docs] / self._norm if self._norm > 0 else np.ones(len(docs))
+            sums[row.term.docs.numbers] += row.weight
+        share: Floats = sums[docs] / self._norm if self._norm > 0 else np.ones(len(docs))
         return share
 
     def explain(self, doc: int) -> tuple[ClauseTrace, ...]:
@@ -263,6 +263,6 @@ def _at_most_kth(scores: Floats, k: int) -> float:
     among 100,000 scores takes 0.09 ms; partitioning all of them takes 0.95 ms.
     """
     groups = max(_GROUPS, 4 * k)
-    if whole := len(scores) // groups * groups:  # column g is group g: the scores at g, g + groups, …
-        scores = scores[:whole].reshape(-1, groups).max(axis=0)
+    if used := len(scores) // groups * groups:  # column g is group g: the scores at g, g + groups, …
+        scores = scores[:used].reshape(-1, groups).max(axis=0)
     return float(np.partition(scores, -k)[-k])

@@ -47,8 +47,8 @@ class SectionText(NamedTuple):
 
 def anchor_of(heading: str, text: str) -> str:
     """Return the SHA-256 of a heading and the text below it, in NFC. It depends on nothing else."""
-    whole = unicodedata.normalize("NFC", f"{heading}\n{text}")
-    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
+    content = unicodedata.normalize("NFC", f"{heading}\n{text}")
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def sections_of(item: Item, size: tuple[int, int] = (CHUNK_CHARS, OVERLAP_CHARS)) -> tuple[SectionText, ...]:
@@ -60,7 +60,7 @@ def sections_of(item: Item, size: tuple[int, int] = (CHUNK_CHARS, OVERLAP_CHARS)
     name = (item.title or item.name,)
     if not item.sections:
         return tuple(_sections_of_code(item, name))
-    found, headings, first = list[SectionText](), list[tuple[int, tuple[int, int]]](), 0
+    sections, headings, first = list[SectionText](), list[tuple[int, tuple[int, int]]](), 0
     for ordinal, section in enumerate(item.sections):
         begin = section.span[0]
         while headings and headings[-1][0] >= section.level:
@@ -74,9 +74,9 @@ def sections_of(item: Item, size: tuple[int, int] = (CHUNK_CHARS, OVERLAP_CHARS)
         if not blank:
             path, spans = section.heading_path or name, tuple(span for _, span in headings)
             anchor, lines_of_file = anchor_of(path[-1], section.text), (section.line, section.end_line)
-            found.append(SectionText(ordinal, path, section.text, *lines_of_file, spans, chunks, first, anchor))
+            sections.append(SectionText(ordinal, path, section.text, *lines_of_file, spans, chunks, first, anchor))
         first += len(chunks)
-    return tuple(found)
+    return tuple(sections)
 
 
 def _sections_of_code(item: Item, name: tuple[str, ...]) -> Iterator[SectionText]:
@@ -84,7 +84,7 @@ def _sections_of_code(item: Item, name: tuple[str, ...]) -> Iterator[SectionText
     body, lines = item.body, item.body.split("\n")
     places = [0, *np.cumsum([len(line) + 1 for line in lines]).tolist()]
     starts = [(item.body_line, 0, name)]
-    starts += [(one.line, one.number + 1, (*name, one.symbol.name)) for one in item.documented]
+    starts += [(function.line, function.number + 1, (*name, function.symbol.name)) for function in item.documented]
     ends = [line for line, _, _ in starts[1:]] + [item.body_line + len(lines)]
     for chunk, ((line, ordinal, path), end) in enumerate(zip(starts, ends, strict=True)):
         at, stop = places[line - item.body_line], places[end - item.body_line]
@@ -106,15 +106,15 @@ def keyword_scores(sections: Sequence[SectionText], terms: Sequence[tuple[float,
     starts, stops = np.asarray(spans, np.int64).reshape(-1, 2).T
     norm = 1.0 - _TEXT.b + _TEXT.b * (stops - starts) / _TYPICAL_CHARS
     score, coverage = np.zeros(len(spans)), np.zeros(len(spans))
-    whole = sum(weight for weight, _, _ in terms)
-    if whole <= 0:
+    total = sum(weight for weight, _, _ in terms)
+    if total <= 0:
         return score
     for weight, matches, in_name in terms:
-        found = np.asarray([start for start, _ in matches], np.int64)
-        tf = (np.searchsorted(found, stops) - np.searchsorted(found, starts)) * _TEXT.weight / norm
-        in_headings = [sum(np.diff(np.searchsorted(found, span))[0] for span in one.headings) for one in sections]
+        places = np.asarray([start for start, _ in matches], np.int64)
+        tf = (np.searchsorted(places, stops) - np.searchsorted(places, starts)) * _TEXT.weight / norm
+        in_headings = [sum(np.diff(np.searchsorted(places, span))[0] for span in part.headings) for part in sections]
         tf += np.repeat(in_headings, counts) * _HEADINGS.weight
         tf += _TITLE.weight * in_name
         score += weight * tf / (K1 + tf)
         coverage += weight * (tf > 0)
-    return keyword_score(score / whole, coverage / whole)
+    return keyword_score(score / total, coverage / total)

@@ -57,13 +57,13 @@ class Considered(NamedTuple):
     Attributes:
         docs: Shape ``(n,)``: their document numbers.
         evaluation: Scores their words, with the frequencies of all items.
-        near: Their similarities; None if only words count.
+        similar: Their similarities; None if only words count.
         hydrator: Reads and judges them.
     """
 
     docs: Ints
     evaluation: Evaluation
-    near: SemanticScores | None
+    similar: SemanticScores | None
     hydrator: Hydrator
 
 
@@ -110,7 +110,11 @@ class _ScoredSection(NamedTuple):
 
 def _chunk_numbers(candidate: _Candidate) -> list[tuple[SectionText, int]]:
     """Return section and number of every chunk of an item."""
-    return [(one, one.first_chunk + offset) for one in candidate.sections for offset in range(len(one.chunks))]
+    return [
+        (section, section.first_chunk + offset)
+        for section in candidate.sections
+        for offset in range(len(section.chunks))
+    ]
 
 
 class SectionSearch:
@@ -119,7 +123,7 @@ class SectionSearch:
     def __init__(self, request: SectionRequest, context: SearchContext) -> None:
         self.request = request
         self._search = Search(request.for_items, context)
-        self._found: Considered
+        self._selected: Considered
         self._size = CHUNK_CHARS, OVERLAP_CHARS
         self._warnings: list[str] = []
         self._hiding: list[str] = []
@@ -144,35 +148,35 @@ class SectionSearch:
         hits = search.backend.match(query) & allowed if scores is None else scores.hits()
         if not request.include_superseded:
             hits, self._hidden = search.hide(hits)
-        self._found = self._considered(query, hits, scores)
-        if near := self._found.near:
-            self._size = chunk_size(near.similarities.meaning.embedder)
-        docs = self._found.docs
+        self._selected = self._considered(query, hits, scores)
+        if similar := self._selected.similar:
+            self._size = chunk_size(similar.similarities.meaning.embedder)
+        docs = self._selected.docs
         self._manual = frozenset(docs[self._is_manual(docs)].tolist())
-        found = self._promote(self._chunks(list(self._read())))
-        page = found[request.offset : request.offset + request.limit]
+        sections = self._promote(self._chunks(list(self._read())))
+        page = sections[request.offset : request.offset + request.limit]
         shown = self._within_budget(list(map(self._hit, page)))
         end, hiding = request.offset + len(shown), cut_short(list(dict.fromkeys(self._hiding)))
         return SectionResponse(
             results=tuple(sorted(shown, key=lambda hit: not {HIDDEN_TEXT}.issuperset(hit.states))),
-            total=len(found),
+            total=len(sections),
             offset=request.offset,
-            next_offset=end if end < len(found) else None,
+            next_offset=end if end < len(sections) else None,
             chars=sum(len(hit.text) for hit in shown),
             warnings=(*map(SearchWarning, search.warnings(plan)), *dict.fromkeys((*self._warnings, *hiding))),
             hidden=self._hidden,
-            **search.facts(near),
+            **search.facts(similar),
         )
 
-    def _considered(self, query: Bound, found: Docs, scores: SemanticScores | None) -> Considered:
+    def _considered(self, query: Bound, hits: Docs, scores: SemanticScores | None) -> Considered:
         """Choose the best items by similarity and by words, at most :attr:`SectionRequest.top_k` of each.
 
         Args:
             query: Scores words.
-            found: The items, without those to be hidden.
+            hits: The items, without those to be hidden.
             scores: The similarity scores; None if only words count.
         """
-        evaluation, docs = self._search.backend.evaluation(query), found.numbers
+        evaluation, docs = self._search.backend.evaluation(query), hits.numbers
         if scores is None:
             best = self._best(docs, keyword_score(evaluation.scores(docs), evaluation.coverage(docs)))
         else:
@@ -198,8 +202,8 @@ class SectionSearch:
         """Return a mask of the documents that are pages of the manual, if these come after all other hits."""
         if not self._search.manual_last:
             return np.zeros(len(docs), bool)
-        others = self._search.backend.without_manual(self._search.backend.as_docs(np.sort(docs)))
-        return ~np.isin(docs, others.numbers)
+        non_manual = self._search.backend.without_manual(self._search.backend.as_docs(np.sort(docs)))
+        return ~np.isin(docs, non_manual.numbers)
 
     def _by_meaning(self, semantic: SemanticSearch, allowed: Docs) -> SemanticScores | None:
         """Return the similarity scores; None, with a warning, if keywords have to answer."""
@@ -214,8 +218,8 @@ class SectionSearch:
 
     def _read(self) -> Iterator[_Candidate]:
         """Yield the items with their current files, without those that are gone or no longer fit a verdict."""
-        docs = self._found.docs.tolist()
-        for doc, hydrated in zip(docs, self._found.hydrator.hydrate(docs, self._warnings), strict=True):
+        docs = self._selected.docs.tolist()
+        for doc, hydrated in zip(docs, self._selected.hydrator.hydrate(docs, self._warnings), strict=True):
             if hydrated is not None:
                 item = hydrated.read.item
                 file = hydrated.part.root.path / hydrated.path
@@ -223,18 +227,18 @@ class SectionSearch:
 
     def _chunks(self, items: Sequence[_Candidate]) -> Iterator[_Chunk]:
         """Yield all chunks that match, with their scores."""
-        near, keyword = self._found.near, np.concatenate([np.empty(0), *self._keyword_scores(items)])
-        if near is None:
+        similar, keyword = self._selected.similar, np.concatenate([np.empty(0), *self._keyword_scores(items)])
+        if similar is None:
             similarity, total, matched = np.full(len(keyword), -np.inf), keyword, keyword > 0
         else:
-            similarity = np.concatenate([np.empty(0), *(self._similarities(one, near) for one in items)])
-            if near.hybrid:
-                counts = [len(section.chunks) for one in items for section in one.sections]
+            similarity = np.concatenate([np.empty(0), *(self._similarities(candidate, similar) for candidate in items)])
+            if similar.hybrid:
+                counts = [len(section.chunks) for candidate in items for section in candidate.sections]
                 groups = np.cumsum([0, *counts])[:-1]
                 fusion = self.request.search.mode.fusion
-                fused = fuse(fusion, similarity, keyword, near.threshold, groups=groups)
+                fused = fuse(fusion, similarity, keyword, similar.threshold, groups=groups)
             else:
-                fused = by_similarity(similarity, np.ones(len(similarity)), near.threshold)
+                fused = by_similarity(similarity, np.ones(len(similarity)), similar.threshold)
             total, matched = fused.total, fused.matched
             if why := fused.why_none_matched("section"):
                 self._warnings.append(SearchWarning(why))
@@ -245,7 +249,7 @@ class SectionSearch:
                 yield _Chunk(*chunk, score, *parts)
 
     def _keyword_scores(self, candidates: Sequence[_Candidate]) -> Iterator[Floats]:
-        evaluation = self._found.evaluation
+        evaluation = self._selected.evaluation
         docs = np.asarray([candidate.doc for candidate in candidates], np.int64)
         terms = []
         for row in evaluation.scored():
@@ -254,21 +258,23 @@ class SectionSearch:
             terms.append((row.weight, Matches([row.term], docs.tolist()), in_name))
         matched = evaluation.docs().mask if not self.request.search.relax else None
         for candidate in candidates:
-            found = [(weight, _places(candidate, those), candidate.doc in in_name) for weight, those, in_name in terms]
-            scores = keyword_scores(candidate.sections, found)
+            matches = [
+                (weight, _places(candidate, those), candidate.doc in in_name) for weight, those, in_name in terms
+            ]
+            scores = keyword_scores(candidate.sections, matches)
             yield scores if matched is None or matched[candidate.doc] else np.zeros_like(scores)
 
-    def _similarities(self, candidate: _Candidate, near: SemanticScores) -> Floats:
+    def _similarities(self, candidate: _Candidate, similar: SemanticScores) -> Floats:
         """Return the cosine of each chunk. Chunks of a file that changed are embedded now."""
-        found, item = near.similarities, candidate.item
+        similarities, item = similar.similarities, candidate.item
         if candidate.hydrated.same_bytes:
-            vectors, own = found.meaning.vectors, found.meaning.vectors.rows_of(candidate.doc)
+            vectors, own = similarities.meaning.vectors, similarities.meaning.vectors.rows_of(candidate.doc)
             keys = zip(vectors.sections[own].tolist(), vectors.chunks[own].tolist(), strict=True)
-            known = dict(zip(keys, found.rows[own].tolist(), strict=True))
+            known = dict(zip(keys, similarities.rows[own].tolist(), strict=True))
         else:
             chunks, known = chunks_of(item, *self._size), {}
             try:
-                cosines = found.meaning.cosines([chunk.text for chunk in chunks], found.query).tolist()
+                cosines = similarities.meaning.cosines([chunk.text for chunk in chunks], similarities.query).tolist()
                 known = {(chunk.section, chunk.number): cosine for chunk, cosine in zip(chunks, cosines, strict=True)}
             except UnavailableError as error:
                 self._warnings.append(f"{item.type}:{item.id} was matched by words: {error.message}")
@@ -282,24 +288,28 @@ class SectionSearch:
         for chunk in sorted(chunks, key=lambda chunk: self._rank(chunk, chunk.score, chunk.number)):
             key = (chunk.candidate.title, chunk.section.heading_path, chunk.section.anchor)
             sections.setdefault(key, []).append(chunk)
-        found = map(self._score, list(sections.values())[: self.request.top_k])
-        return sorted(found, key=lambda one: self._rank(one.chunks[0], one.score, one.numbers[0]))
+        scored = map(self._score, list(sections.values())[: self.request.top_k])
+        return sorted(scored, key=lambda section: self._rank(section.chunks[0], section.score, section.numbers[0]))
 
     def _rank(self, chunk: _Chunk, score: float, number: int) -> tuple[Any, ...]:
         """Return the sort key: pages of the manual last, then by score, source and id, and place in the item."""
         is_manual = chunk.candidate.doc in self._manual
-        return is_manual, -score, self._found.evaluation.reader.tie_key(chunk.candidate.doc), number
+        return is_manual, -score, self._selected.evaluation.reader.tie_key(chunk.candidate.doc), number
 
     def _sharing(self, candidate: _Candidate) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the sources whose copy of the item is hidden by this candidate, and those whose copy hides it."""
-        states, item, part = self._found.hydrator.states, candidate.item, candidate.hydrated.part
+        states, item, part = self._selected.hydrator.states, candidate.item, candidate.hydrated.part
         return states.sharing(states.sources_of(item.type, item.id, part), part.root.source)
 
-    def _standing(self, chunk: _Chunk) -> tuple[bool, ...]:
+    def _copy_rank(self, chunk: _Chunk) -> tuple[bool, ...]:
         """Return the sort key that chooses among copies: an untrusted copy never replaces a trusted one."""
-        one = chunk.candidate
-        untrusted = one.hydrated.signature.verdict is not Verdict.TRUSTED
-        return bool(self._found.hydrator.states.withdrawn(one.doc)[0]), untrusted, bool(self._sharing(one)[1])
+        candidate = chunk.candidate
+        untrusted = candidate.hydrated.signature.verdict is not Verdict.TRUSTED
+        return (
+            bool(self._selected.hydrator.states.withdrawn(candidate.doc)[0]),
+            untrusted,
+            bool(self._sharing(candidate)[1]),
+        )
 
     def _score(self, chunks: Sequence[_Chunk]) -> _ScoredSection:
         """Score one section, choosing one item if several have the same text below the same headings.
@@ -308,13 +318,13 @@ class SectionSearch:
         ``authoritative``, else one half; any other item has 0.
         """
         one_item = len({chunk.candidate.doc for chunk in chunks}) == 1
-        best = chunks[0] if one_item else min(chunks, key=self._standing)
+        best = chunks[0] if one_item else min(chunks, key=self._copy_rank)
         candidate, request = best.candidate, self.request
         own = tuple(chunk for chunk in chunks if chunk.section is best.section)
-        others = (chunk.candidate for chunk in chunks if chunk.candidate.doc != candidate.doc)
-        copies = tuple(dict.fromkeys(f"{one.hydrated.name} of {one.hydrated.part.root.source}" for one in others))
+        rest = (chunk.candidate for chunk in chunks if chunk.candidate.doc != candidate.doc)
+        copies = tuple(dict.fromkeys(f"{copy.hydrated.name} of {copy.hydrated.part.root.source}" for copy in rest))
         stated = sort_time(candidate.item.updated, candidate.item.created)
-        age = self._found.hydrator.now.timestamp() - (candidate.modified if math.isnan(stated) else stated)
+        age = self._selected.hydrator.now.timestamp() - (candidate.modified if math.isnan(stated) else stated)
         recency = float(0.5 ** (max(age, 0.0) / 86_400 / request.half_life_days))
         claimed = 1.0 if candidate.item.metadata.get("authoritative") is True else 0.5
         authority = claimed if candidate.hydrated.signature.verdict is Verdict.TRUSTED else 0.0
@@ -322,11 +332,11 @@ class SectionSearch:
         numbers = tuple(sorted(chunk.number for chunk in own))
         return _ScoredSection(own, numbers, round(best.score * kept, 4), recency, authority, copies)
 
-    def _hit(self, found: _ScoredSection) -> SectionHit:
-        best, of_items = found.chunks[0], self._found.hydrator.states
+    def _hit(self, scored: _ScoredSection) -> SectionHit:
+        best, of_items = scored.chunks[0], self._selected.hydrator.states
         (doc, hydrated, item, file, modified, _), section = best.candidate, best.section
-        root, cosine = hydrated.part.root, max(chunk.similarity for chunk in found.chunks)
-        states, successor = hydrated.standing(of_items, doc)
+        root, cosine = hydrated.part.root, max(chunk.similarity for chunk in scored.chunks)
+        states, successor = hydrated.states_and_successor(of_items, doc)
         shadows, shadowed_by = self._sharing(best.candidate)
         if shadows or shadowed_by:
             self._hiding += of_items.hiding(item.type, item.id)
@@ -340,9 +350,9 @@ class SectionSearch:
             display_url=f"{file.as_uri()}#L{section.line}-L{section.end_line}",
             properties=item.metadata,
             anchor=section.anchor,
-            score=found.score,
-            chunk_ids=found.numbers,
-            snippet=_snippet(best, Matches([row.term for row in self._found.evaluation.scored()], [doc])),
+            score=scored.score,
+            chunk_ids=scored.numbers,
+            snippet=_snippet(best, Matches([row.term for row in self._selected.evaluation.scored()], [doc])),
             text=section.text,
             truncated=False,
             original_chars=len(section.text),
@@ -352,15 +362,15 @@ class SectionSearch:
             line=section.line,
             end_line=section.end_line,
             similarity=round(cosine, 4) if math.isfinite(cosine) else None,
-            keyword=round(max(chunk.keyword for chunk in found.chunks), 4),
-            recency=round(found.recency, 4),
-            authority=found.authority,
+            keyword=round(max(chunk.keyword for chunk in scored.chunks), 4),
+            recency=round(scored.recency, 4),
+            authority=scored.authority,
             signature=hydrated.signature,
             states=states,
             successor=successor,
             shadows=shadows,
             shadowed_by=shadowed_by,
-            copies=found.copies,
+            copies=scored.copies,
         )
 
     def _within_budget(self, hits: Sequence[SectionHit]) -> tuple[SectionHit, ...]:
@@ -391,8 +401,8 @@ def _modified(file: Path) -> float:
 
 def _places(candidate: _Candidate, matches: Matches) -> Ranges:
     """Return the character ranges of an item's body that matched."""
-    wanted = matches.wanted(candidate.doc, positions_hold=candidate.hydrated.same_bytes)
-    return mark(candidate.item.body, wanted[BODY]) if BODY in wanted else ()
+    requests = matches.requests(candidate.doc, positions_hold=candidate.hydrated.same_bytes)
+    return mark(candidate.item.body, requests[BODY]) if BODY in requests else ()
 
 
 def _snippet(chunk: _Chunk, matches: Matches) -> str:

@@ -44,13 +44,13 @@ def required_part(node: ast.Node) -> ast.Node:
         case ast.Boost(operand=operand):
             return required_part(operand)
         case ast.And(operands=operands):
-            kept = tuple(one for one in map(required_part, operands) if not isinstance(one, ast.Everything))
+            kept = tuple(part for part in map(required_part, operands) if not isinstance(part, ast.Everything))
             if len(kept) < 2:
                 return kept[0] if kept else ast.Everything(node.span)
             return replace(node, operands=kept)
         case ast.Or(operands=operands):
             choices = tuple(map(required_part, operands))
-            free = any(isinstance(one, ast.Everything) for one in choices)
+            free = any(isinstance(part, ast.Everything) for part in choices)
             return ast.Everything(node.span) if free else replace(node, operands=choices)
         case _:
             return node
@@ -72,7 +72,7 @@ def texts_of(node: ast.Node) -> Iterator[str]:
 
 def has_boost(node: ast.Node) -> bool:
     """Return whether a part of a query is boosted."""
-    return any(isinstance(one, ast.Boost) for one in ast.walk(node))
+    return any(isinstance(part, ast.Boost) for part in ast.walk(node))
 
 
 def any_of(words: Sequence[ast.Word], unknown: Callable[[str], bool]) -> ast.Node:
@@ -157,7 +157,7 @@ class SemanticScores(NamedTuple):
         """The query that scores and marks words."""
         return self.evaluation.query
 
-    def asked(self) -> Docs:
+    def candidates(self) -> Docs:
         """Return all scored documents."""
         return Docs(self.similarities.meaning.vectors.size, numbers=self.docs)
 
@@ -167,15 +167,15 @@ class SemanticScores(NamedTuple):
 
     def scores(self, docs: Ints) -> Floats:
         """Return the scores of the given documents."""
-        found: Floats = self.fused.total[np.searchsorted(self.docs, docs)]
-        return found
+        result: Floats = self.fused.total[np.searchsorted(self.docs, docs)]
+        return result
 
     def of(self, doc: int) -> HitScores:
         """Return the scores of one document."""
         at = int(np.searchsorted(self.docs, doc))
         similarity = float(self.fused.similarity[at])
         return HitScores(
-            whole=self,
+            all_scores=self,
             similarity=round(similarity, 4) if np.isfinite(similarity) else None,
             keyword=float(self.fused.keyword[at]),
             by_meaning=float(self.fused.by_meaning[at]),
@@ -214,7 +214,7 @@ def symbols_in(item: Item, text: str) -> list[Symbol]:
     """Return the symbols whose names contain words of a text, maybe inflected; symbols with the most words first."""
     words = _stems(text)
     shared = [(len(words & _stems(symbol.name)), symbol) for symbol in item.symbols]
-    return [symbol for count, symbol in sorted(shared, key=lambda each: -each[0]) if count]
+    return [symbol for count, symbol in sorted(shared, key=lambda pair: -pair[0]) if count]
 
 
 def hybrid_match(  # noqa: PLR0917 - in the order of the fields
@@ -229,7 +229,7 @@ def hybrid_match(  # noqa: PLR0917 - in the order of the fields
         header=header_of(item, section),
         matched_symbols=tuple(dict.fromkeys(symbol.name for symbol in symbols)),
         definition_lines=tuple(
-            f"{one.name}@L{one.line}" + (f"-L{one.end_line}" if one.end_line > one.line else "") for one in symbols
+            f"{row.name}@L{row.line}" + (f"-L{row.end_line}" if row.end_line > row.line else "") for row in symbols
         ),
     )
 
@@ -238,7 +238,7 @@ class HitScores(NamedTuple):
     """The scores of one item.
 
     Attributes:
-        whole: The scores of all items.
+        all_scores: The scores of all items.
         similarity: Its cosine; None without a vector.
         keyword: Its keyword score.
         by_meaning, by_words: What similarity and words contribute to its score.
@@ -246,7 +246,7 @@ class HitScores(NamedTuple):
         second: Its cosine by the second model; None if that did not compare it.
     """
 
-    whole: SemanticScores
+    all_scores: SemanticScores
     similarity: float | None
     keyword: float
     by_meaning: float
@@ -256,15 +256,20 @@ class HitScores(NamedTuple):
 
     def hybrid_match(self, item: Item) -> HybridMatch | None:
         """Return the scores and places behind a hit of a hybrid search; None in semantic mode."""
-        if not self.whole.hybrid:
+        if not self.all_scores.hybrid:
             return None
         return hybrid_match(
-            item, self.whole.text, self.section, self.by_meaning + self.by_words, self.similarity or 0.0, self.keyword
+            item,
+            self.all_scores.text,
+            self.section,
+            self.by_meaning + self.by_words,
+            self.similarity or 0.0,
+            self.keyword,
         )
 
     def matched_symbols(self, item: Item) -> list[Symbol]:
         """Return the symbols whose names contain words of the query, maybe inflected; those with most words first."""
-        return symbols_in(item, self.whole.text)
+        return symbols_in(item, self.all_scores.text)
 
     def header(self, item: Item) -> str:
         """Return the headings of the item's most similar section, or the name of its function, else its description."""
@@ -276,7 +281,7 @@ class HitScores(NamedTuple):
         Args:
             traces: The traces of the keyword score, which are scaled to its contribution.
         """
-        reranked = self.whole.reranked
+        reranked = self.all_scores.reranked
         factor = reranked.factor if reranked else 1.0
         sum_of_words = sum(trace.contribution for trace in traces)
         share = factor * self.by_words / sum_of_words if sum_of_words > 0 else 0.0
@@ -290,18 +295,18 @@ class HitScores(NamedTuple):
             for trace in traces
             if share > 0
         ]
-        similarity, whole = self.similarity or 0.0, self.whole
+        similarity, scores = self.similarity or 0.0, self.all_scores
         part = factor * self.by_meaning
         most = part / similarity if similarity > 0 else 0.0
-        count = whole.count_similar
+        count = scores.count_similar
         if count is None:
-            count = int(reaches(whole.fused.similarity, whole.threshold).sum())
-        by_meaning = ClauseTrace(whole.text, "meaning", count, 1.0, 1.0, similarity, part, most, most)
+            count = int(reaches(scores.fused.similarity, scores.threshold).sum())
+        by_meaning = ClauseTrace(scores.text, "meaning", count, 1.0, 1.0, similarity, part, most, most)
         if reranked is None or self.second is None:
             return (by_meaning, *scaled)
         compared, weight = len(reranked.cosines), BY_MODEL
         second = ClauseTrace(
-            whole.text, "second model", compared, 1.0, 1.0, self.second, weight * self.second, weight, weight
+            scores.text, "second model", compared, 1.0, 1.0, self.second, weight * self.second, weight, weight
         )
         return (second, by_meaning, *scaled)
 
@@ -359,7 +364,7 @@ class SemanticSearch:
         try:
             meaning = load()
             self.warnings += meaning.warnings
-            found = similarities(meaning, self.readings(meaning.embedder), allowed.mask)
+            similar = similarities(meaning, self.readings(meaning.embedder), allowed.mask)
         except (UnavailableError, EnvironmentFault) as error:
             self.fallback(error)
             return None
@@ -369,12 +374,12 @@ class SemanticSearch:
             evaluation = self.evaluate(self.worded, plan)
         self.warnings += self.notes()
         threshold = self.threshold(meaning.embedder)
-        fused = self.fuse(evaluation, found.best[docs], docs, threshold)
+        fused = self.fuse(evaluation, similar.best[docs], docs, threshold)
         if why := fused.why_none_matched():
             self.warnings.append(why)
-        return SemanticScores(self.text, hybrid, threshold, found, evaluation, docs, fused, none_left)
+        return SemanticScores(self.text, hybrid, threshold, similar, evaluation, docs, fused, none_left)
 
-    def with_item(self, found: SemanticScores, doc: int) -> SemanticScores:
+    def with_item(self, scores: SemanticScores, doc: int) -> SemanticScores:
         """Return the scores including one document that scope, filters or query left out.
 
         Raises:
@@ -382,12 +387,12 @@ class SemanticSearch:
         """
         mask = np.zeros(self.reader.size, bool)
         mask[doc] = True
-        alone = similarities(found.similarities.meaning, found.similarities.readings, mask)
-        docs = unique(found.docs, np.asarray([doc]))
+        alone = similarities(scores.similarities.meaning, scores.similarities.readings, mask)
+        docs = unique(scores.docs, np.asarray([doc]))
         similarity = np.full(len(docs), alone.best[doc])
-        similarity[np.searchsorted(docs, found.docs)] = found.fused.similarity
-        fused = self.fuse(found.evaluation, similarity, docs, found.threshold)
-        return found._replace(similarities=alone, docs=docs, fused=fused)
+        similarity[np.searchsorted(docs, scores.docs)] = scores.fused.similarity
+        fused = self.fuse(scores.evaluation, similarity, docs, scores.threshold)
+        return scores._replace(similarities=alone, docs=docs, fused=fused)
 
     def has_words(self, check: Callable[[], object]) -> bool:
         """Return whether there is a text to embed; add a warning if not.
@@ -408,11 +413,11 @@ class SemanticSearch:
 
     def readings(self, embedder: Embedder) -> dict[str, float]:
         """Return the text as typed and, if the model's tokens are known, as corrected, each with its weight."""
-        found, is_token = {self.text: 1.0}, getattr(embedder, "is_token", None)
+        readings, is_token = {self.text: 1.0}, getattr(embedder, "is_token", None)
         if is_token and self.plan.words and self.plan.forgiving:
             read, certainty = self._relaxed().reading(self.text, is_token, self._unknown)
-            found.setdefault(read, certainty)
-        return found
+            readings.setdefault(read, certainty)
+        return readings
 
     def threshold(self, embedder: Embedder) -> float:
         """Return the similarity of a semantic match."""
@@ -459,8 +464,8 @@ class SemanticSearch:
             yield from (f"by words: {message}" for message in self._relaxed().messages() if self._is_sentence)
             return
         request, main = self.request, self.plan.main
-        forgiving = not request.fuzzy and any(isinstance(one, ast.Fuzzy) for one in ast.walk(main))
-        held = any(isinstance(one, ast.Fuzzy) for _, parsed in self.plan.fixed for one in ast.walk(parsed.ast))
+        forgiving = not request.fuzzy and any(isinstance(part, ast.Fuzzy) for part in ast.walk(main))
+        held = any(isinstance(part, ast.Fuzzy) for _, parsed in self.plan.fixed for part in ast.walk(parsed.ast))
         fuzzy = request.fuzzy and not held
         given = {"level": request.level, "fuzzy": fuzzy, "^": has_boost(main), "~": forgiving}
         yield from (f"{name} has no effect in semantic mode" for name, is_given in given.items() if is_given)

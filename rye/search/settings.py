@@ -145,28 +145,28 @@ def chosen_index(named: str | None, user: Path | None) -> str | None:
     """
     if named is not None:
         return None if named == "none" else named
-    by, found = _INDEX, cast("object", os.environ.get(_INDEX, ""))
-    if not found and user is not None:
+    source, address = _INDEX, cast("object", os.environ.get(_INDEX, ""))
+    if not address and user is not None:
         path = user / SETTINGS
-        by, (table, problem) = f"'index' of {path}", _table(path, _USERS)
+        source, (table, problem) = f"'index' of {path}", _table(path, _USERS)
         if problem and path.is_file() and _CHOOSES.search(_bytes(path)):
             raise ArgumentError("bad-index", problem, hint="correct it, or name the index with --index")
-        found = "" if table.get("index") is None else table["index"]
-    if not isinstance(found, str) or (found not in _NOWHERE and not _ADDRESS.match(found)):
+        address = "" if table.get("index") is None else table["index"]
+    if not isinstance(address, str) or (address not in _NOWHERE and not _ADDRESS.match(address)):
         hint = "write it like opensearch+https://host:9200/registry; none means the spaces themselves"
-        raise ArgumentError("bad-index", f"{by} is no address of a cluster", hint=hint)
-    return None if found in _NOWHERE else str(found)
+        raise ArgumentError("bad-index", f"{source} is no address of a cluster", hint=hint)
+    return None if address in _NOWHERE else str(address)
 
 
 def ignored_choices(roots: Sequence[Root]) -> list[str]:
     """Return a warning for each project whose file tries to choose an embedder or index, which only a user may do."""
-    found = []
+    warnings = []
     for root in roots:
         with suppress(OSError):
             if root.space == "project" and _CHOOSES.search(_bytes(root.path / SETTINGS)):
                 message = "a project does not choose the embedder or the index, only the user's own file does"
-                found.append(f"{root.path / SETTINGS} is left out: {message}")
-    return found
+                warnings.append(f"{root.path / SETTINGS} is left out: {message}")
+    return warnings
 
 
 def _distrust(root: Root, data: bytes, trust: TrustSet, now: datetime) -> str:

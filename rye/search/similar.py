@@ -64,15 +64,19 @@ def key_terms(reader: Reader, part: Part, local: int) -> list[KeyTerm]:
     best = np.argsort(-scores, kind="stable")[:_CANDIDATES]
     texts = segment.terms.take(terms[best])
     counts = np.zeros(len(texts), np.int64)
-    for each in reader.parts:
-        numbers = np.asarray([each.segment.terms.find(text) for text in texts], np.int64)
+    for other in reader.parts:
+        numbers = np.asarray([other.segment.terms.find(text) for text in texts], np.int64)
         known = np.flatnonzero(numbers >= 0)
         order = known[np.argsort(numbers[known])]
-        counts[order] += document_frequencies(each, numbers[order], searched_fields(None))
+        counts[order] += document_frequencies(other, numbers[order], searched_fields(None))
     rows = zip(texts, shares[best].tolist(), counts.tolist(), strict=True)
-    found = [KeyTerm(text, share, idf(reader.count, count)) for text, share, count in rows if count > 1]
-    found.sort(key=lambda term: (-term.share * term.idf, term.text))
-    return [one for one in found[:MAX_KEY_TERMS] if one.share * one.idf * _SCORE_RANGE >= found[0].share * found[0].idf]
+    ranked = [KeyTerm(text, share, idf(reader.count, count)) for text, share, count in rows if count > 1]
+    ranked.sort(key=lambda term: (-term.share * term.idf, term.text))
+    return [
+        candidate
+        for candidate in ranked[:MAX_KEY_TERMS]
+        if candidate.share * candidate.idf * _SCORE_RANGE >= ranked[0].share * ranked[0].idf
+    ]
 
 
 def _term_shares(weights: Weights, part: Part, local: int) -> tuple[Ints, Floats]:
@@ -139,10 +143,10 @@ class SimilarSearch:
             return None
         self._warnings += dict.fromkeys((*everywhere.warnings, *meaning.warnings))
         rows = meaning.vectors.similarities(query, allowed.mask)
-        found = Similarities(meaning, query, rows, meaning.vectors.best(rows).astype(np.float64))
+        similarities = Similarities(meaning, query, rows, meaning.vectors.best(rows).astype(np.float64))
         docs, threshold = allowed.numbers, meaning.embedder.threshold
-        fused = by_similarity(found.best[docs], np.ones(len(docs)), threshold)
-        return SemanticScores(f"like {name}", False, threshold, found, evaluation, docs, fused)
+        fused = by_similarity(similarities.best[docs], np.ones(len(docs)), threshold)
+        return SemanticScores(f"like {name}", False, threshold, similarities, evaluation, docs, fused)
 
     def _warn(self, why: str) -> None:
         self._warnings.append(f"items that share words instead of such that mean the same: {why}")

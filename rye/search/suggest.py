@@ -16,7 +16,7 @@ from rye.options.model import parameters_of
 from rye.options.search import SearchOptions
 from rye.query import ast, loosen, walk
 from rye.query.limits import MAX_PHRASE
-from rye.search.fields import TEXT_FIELDS, canonical, looked_for, nearest
+from rye.search.fields import TEXT_FIELDS, canonical, nearest, text_leaves
 from rye.search.relax import Dictionary, Relaxed
 from rye.search.request import Request
 from rye.search.rewrite import Plan
@@ -62,40 +62,43 @@ class Notes:
         """Yield each warning as a sentence."""
         yield from self._values()
         yield from self._quoted_operators()
-        if found := _SCOPE.fullmatch(self.request.query.strip()):
-            path = found["path"].replace(".", "/")
-            yield f"a scope is no query: give it as the scope, or search for {found['type']}:{path}"
+        if match := _SCOPE.fullmatch(self.request.query.strip()):
+            path = match["path"].replace(".", "/")
+            yield f"a scope is no query: give it as the scope, or search for {match['type']}:{path}"
         if not self.total:
             yield from self._scopes()
             yield from self._filters()
 
     def _values(self) -> Iterator[str]:
         """Yield a warning for each value that no item can have."""
-        asked: list[tuple[str, ast.Node]] = [
+        conditions: list[tuple[str, ast.Node]] = [
             (node.name, node) for node in walk(self.plan.main) if isinstance(node, ast.Field)
         ]
-        asked += [(name, parsed.ast) for name, parsed in self.plan.fixed]
+        conditions += [(name, parsed.ast) for name, parsed in self.plan.fixed]
         texts = [
-            (name, one.text) for name, node in asked for one in walk(node) if isinstance(one, ast.Word | ast.Phrase)
+            (name, leaf.text)
+            for name, node in conditions
+            for leaf in walk(node)
+            if isinstance(leaf, ast.Word | ast.Phrase)
         ]
-        for name, wanted in self.request.filters.items():
-            several = wanted if isinstance(wanted, (list, tuple, set, frozenset)) else [wanted]
+        for name, setting in self.request.filters.items():
+            several = setting if isinstance(setting, (list, tuple, set, frozenset)) else [setting]
             texts += [(name, value.removeprefix("!")) for value in several if isinstance(value, str)]
         for given, text in dict.fromkeys(texts):
             name, folded = canonical(given), text.casefold()
             valid = _VALUES.get(name, ())
             if folded in valid or not valid or _COMPARED.match(text):
                 continue
-            near = [each for each in valid if each.startswith(folded)] or nearest(folded, valid)
-            meant = f"did you mean {name}:{near[0]}? " if near else ""
+            suggestions = [choice for choice in valid if choice.startswith(folded)] or nearest(folded, valid)
+            meant = f"did you mean {name}:{suggestions[0]}? " if suggestions else ""
             meant = f"did you mean format:{folded}? " if name == "type" and folded in FORMATS else meant
             yield f"no item has the {name} {text!r}: {meant}valid are {', '.join(valid)}"
 
     def _quoted_operators(self) -> Iterator[str]:
         """Yield a warning for each phrase that contains an operator."""
         for node in walk(self.plan.main):
-            if isinstance(node, ast.Phrase) and (found := _QUOTED_OPERATOR.search(node.text)):
-                sign = found[0][1]
+            if isinstance(node, ast.Phrase) and (match := _QUOTED_OPERATOR.search(node.text)):
+                sign = match[0][1]
                 yield f"{sign} in {node} is text, like all inside quotes; outside it works, as in serv* NEAR/3 deploy"
 
     def _filters(self) -> Iterator[str]:
@@ -103,12 +106,12 @@ class Notes:
         fixed, filters = self.plan.fixed, self.request.filters
         if not (fixed or filters) or self.count(ast.Everything(), self.plan):
             return
-        found = {f"{name}={value}": len(self.allowed({name: value})) for name, value in filters.items()}
+        counts = {f"{name}={value}": len(self.allowed({name: value})) for name, value in filters.items()}
         for name, parsed in fixed:
-            found[f"{name}:{parsed.text}"] = self.count(ast.Everything(), self.plan._replace(fixed=((name, parsed),)))
-        alone = [each for each, count in found.items() if not count or len(found) == 1]
+            counts[f"{name}:{parsed.text}"] = self.count(ast.Everything(), self.plan._replace(fixed=((name, parsed),)))
+        alone = [label for label, count in counts.items() if not count or len(counts) == 1]
         kind = " and ".join(name for name, given in (("filters", filters), ("fields", fixed)) if given)
-        yield f"no item in scope passes {'the' if alone else 'all of the'} {kind}: {', '.join(alone or found)}"
+        yield f"no item in scope passes {'the' if alone else 'all of the'} {kind}: {', '.join(alone or counts)}"
 
     def _scopes(self) -> Iterator[str]:
         """Yield a warning for each scope without items."""
@@ -189,7 +192,7 @@ def _in_words(text: str, plan: Plan, count: Callable[[ast.Node, Plan], int]) -> 
     In a pasted command the options are words too, which the query language reads as exclusions.
     """
     words = loosen(plan.main) or tuple(map(ast.Word, analysis.parts(text) if _OPTION.search(text) else ()))
-    words = words or tuple(node for node in looked_for(plan.main) if isinstance(node, ast.Word))
+    words = words or tuple(node for node in text_leaves(plan.main) if isinstance(node, ast.Word))
     return " ".join(map(str, words)) if words and count(ast.Or(words), plan) else ""
 
 
@@ -197,8 +200,8 @@ def _corrected(node: ast.Node, dictionary: Dictionary) -> ast.Node:
     match node:
         case ast.Word(text=text) if not dictionary.knows(text):
             parts = analysis.parts(text)
-            near = dictionary.nearest(parts[0])[0] if len(parts) == 1 else ""
-            return replace(node, text=near) if near else node
+            correction = dictionary.nearest(parts[0])[0] if len(parts) == 1 else ""
+            return replace(node, text=correction) if correction else node
         case ast.And(operands=operands) | ast.Or(operands=operands) | ast.Near(operands=operands):
             return replace(node, operands=tuple(_corrected(operand, dictionary) for operand in operands))
         case ast.Not(operand=operand) | ast.Boost(operand=operand):

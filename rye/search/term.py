@@ -65,7 +65,7 @@ class Term:
         """Return the dictionary terms that each part of the query expands to."""
         if self._terms is None:
             most = None if self.excluded else self._effort.terms
-            self._terms = {each: expand(self.reader, each, most) for each in {*patterns(self.query.pattern)}}
+            self._terms = {pattern: expand(self.reader, pattern, most) for pattern in {*patterns(self.query.pattern)}}
         return self._terms
 
     def _choices(self) -> list[Choices]:
@@ -172,9 +172,9 @@ class Term:
         places = at[is_there]
         starts, stops = self._bounds.take(places), self._bounds.take(places + 1)
         values = self._normalized(ranges(starts, stops), weights)
-        found = np.zeros(len(docs))
-        found[is_there] = np.add.reduceat(values, ends_of(stops - starts)[:-1]) if len(values) else 0.0
-        return found
+        result = np.zeros(len(docs))
+        result[is_there] = np.add.reduceat(values, ends_of(stops - starts)[:-1]) if len(values) else 0.0
+        return result
 
     def _normalized(self, which: Ints, weights: Weights) -> Floats:
         """Return ``w · tf / (1 − b + b · length / average)`` of ascending postings."""
@@ -192,12 +192,12 @@ class Term:
         which = self._of(docs)
         tf = _joined([tf for _, tf in self._postings], np.float64).take(which)
         keys, total = sum_by(slot_keys(self._docs.take(which), self._fields.take(which)), tf.astype(np.float64))
-        found, fields = keys >> FIELD_BITS, keys & FIELD_MASK
+        matched_docs, fields = keys >> FIELD_BITS, keys & FIELD_MASK
         lengths = [
-            part.segment.lengths[fields[here], found[here] - part.base].astype(np.int64)
-            for part, here in self._by_part(found)
+            part.segment.lengths[fields[here], matched_docs[here] - part.base].astype(np.int64)
+            for part, here in self._by_part(matched_docs)
         ]
-        return Slots(found, fields, total, _joined(lengths, np.int64))
+        return Slots(matched_docs, fields, total, _joined(lengths, np.int64))
 
     def fields_of(self, docs: Ints) -> Iterator[tuple[int, int]]:
         """Yield document and field of every match in ascending documents."""
@@ -274,13 +274,13 @@ def _docs_of(part: Part, terms: Ints, fields: Bools | None) -> Docs:
     Postings are read in batches to limit memory, and reading stops once every document is found.
     """
     segment = part.segment
-    found = ~part.live
+    seen = ~part.live
     piece = segment.sizes(terms).cumsum() // AT_ONCE
     for some in np.split(terms, np.flatnonzero(np.diff(piece)) + 1):
         slots = segment.slots_of(some)
         if fields is not None:
             slots = slots[fields.take(slots & FIELD_MASK)]
-        found[slots >> FIELD_BITS] = True
-        if found.all():
+        seen[slots >> FIELD_BITS] = True
+        if seen.all():
             break
-    return Docs(segment.docs, mask=found & part.live)
+    return Docs(segment.docs, mask=seen & part.live)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rye.items.model import Item, Symbol
 from rye.search.highlight import Matched, Matches, Shown, matched
-from rye.search.marks import MOST, Ranges, Sought, mark, mark_all
+from rye.search.marks import MOST, HighlightRequest, Ranges, mark, mark_all
 from tests.support.effort import examples
 from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation
@@ -93,7 +93,7 @@ def test_highlights_by_example(tmp_path: Path, title: str, asked: str, marks: li
 
 def test_names_with_signs_are_marked_on_a_page_with_other_letters() -> None:
     """All texts of a page are searched as one; a letter beyond ASCII in one of them changes nothing in another."""
-    sought = Sought(frozenset({"c++", ".net"}))
+    sought = HighlightRequest(frozenset({"c++", ".net"}))
     several = mark_all([("Use C++ and .NET.", sought), ("Größe – C++", sought)])
     assert [marked(text, found) for text, found in zip(("Use C++ and .NET.", "Größe – C++"), several, strict=True)] == [
         ["C++", ".NET"],
@@ -119,8 +119,10 @@ def test_attack_a_body_of_nothing_but_marks_is_quick(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["aB" * 30_000, "a-" * 30_000 + "a", "a/" * 30_000 + "a", "a " * 30_000, "aX1q " * 20_000]
 )
-@pytest.mark.parametrize("sought", [Sought(frozenset({"a"})), Sought(frozenset({"a"}), np.asarray([(0, 50_000)]))])
-def test_attack_a_body_of_nothing_but_matches(text: str, sought: Sought) -> None:
+@pytest.mark.parametrize(
+    "sought", [HighlightRequest(frozenset({"a"})), HighlightRequest(frozenset({"a"}), np.asarray([(0, 50_000)]))]
+)
+def test_attack_a_body_of_nothing_but_matches(text: str, sought: HighlightRequest) -> None:
     """Only so many words are marked, the first ones; what comes after costs little."""
     found = mark(text, sought)
     assert 0 < len(found) <= MOST
