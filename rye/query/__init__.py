@@ -1,8 +1,8 @@
-"""The query language: text → an immutable AST that prints itself canonically, or an error that says how to fix it.
+"""The query language: parses text into an immutable AST, or into an error that says how to fix it.
 
-This room knows the language (``grammar/query.lark``) and no schema: which fields exist and what a word matches is
-decided in :mod:`rye.search`. Every text is read to its end; each mistake is repaired and noted. Strict parsing then
-raises the first fault, with the repaired query as its suggestion; lenient parsing returns the repaired query and a list
+This room knows the language (``grammar/query.lark``) but no schema: :mod:`rye.search` decides which fields exist and
+what a word matches. Every text is read to its end, and each mistake is repaired and recorded. Strict parsing then
+raises the first fault, with the repaired query as its suggestion. Lenient parsing returns the repaired query and a list
 of the repairs.
 
     >>> from rye.query import parse
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 _STRAIGHT = dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f"), '"')
-"""Quotation marks as they are printed, which word processors and phones put in place of the straight ones."""
+"""Typographic quotation marks, which word processors and phones insert instead of straight ones."""
 
 _BARE_WORDS = re.compile(r" *[A-Za-z0-9]+(?: +[A-Za-z0-9]+)* *")
 _WORD = re.compile(r"\S+")
@@ -58,10 +58,10 @@ def parse(text: str, *, lenient: bool = False) -> Parsed:
 
     Args:
         text: The query as the user wrote it; blank means every item.
-        lenient: Accept any text, and list what was left out or read differently.
+        lenient: Accept any text, and list the parts that were left out or read differently.
 
     Raises:
-        QueryError: The text is not a correct query; never when ``lenient``.
+        QueryError: The text is not a correct query; never if ``lenient``.
     """
     if (straight := text if text.isascii() else text.translate(_STRAIGHT)) == text:
         return _parse_bare(text) or _parse(text, lenient)
@@ -74,7 +74,7 @@ def parse(text: str, *, lenient: bool = False) -> Parsed:
 def _parse_bare(text: str) -> Parsed | None:
     """Parse ASCII letters, digits and spaces, or one phrase of them, without the grammar; None for any other query.
 
-    Most queries are like that. Importing Lark and building its tables takes 70 ms, a tenth of a short command.
+    Most queries are like that, and importing Lark and building its tables takes 70 ms, a tenth of a short command.
     """
     if len(text) > MAX_CHARS:
         return None
@@ -90,7 +90,7 @@ def _parse_bare(text: str) -> Parsed | None:
 
 @lru_cache(maxsize=256)
 def _parse(text: str, lenient: bool) -> Parsed:  # noqa: FBT001 - a key of the cache
-    """Parse by the grammar; cached, since an agent repeats a query for every page and a tree never changes."""
+    """Parse by the grammar. Cached, because agents repeat a query for every page, and a tree is immutable."""
     from rye.query.recovery import parse_leniently, parse_strictly
 
     return parse_leniently(text) if lenient else parse_strictly(text)

@@ -1,7 +1,6 @@
-r"""The immutable AST of a query. ``str(node)`` is its canonical text, and that text parses back to an equal node.
+r"""The immutable AST of a query. ``str(node)`` is its canonical text, which parses back to an equal node.
 
-The canonical text writes AND as a space and NOT as ``-``, with the fewest parentheses and escapes that read
-back the same.
+The canonical text writes AND as a space and NOT as ``-``, with as few parentheses and escapes as possible.
 
     >>> print(And((Word("deploy"), Or((Field("title", Phrase("k 8")), Not(Word("-x")))))))
     deploy (title:"k 8" OR -\-x)
@@ -44,7 +43,7 @@ class Everything(_Printed):
 
 @dataclass(frozen=True, slots=True)
 class Word(_Printed):
-    """One plain word, unescaped; hyphens, dots and slashes inside belong to it."""
+    """One plain word, unescaped. Hyphens, dots and slashes inside are part of it."""
 
     text: str
     span: Span = _span()
@@ -52,7 +51,7 @@ class Word(_Printed):
 
 @dataclass(frozen=True, slots=True)
 class Wildcard(_Printed):
-    r"""A word with ``*`` or ``?``; literal ``*``, ``?`` and ``\`` stand escaped by a backslash in ``pattern``."""
+    r"""A word with ``*`` or ``?``. Literal ``*``, ``?`` and ``\`` are escaped by a backslash in ``pattern``."""
 
     pattern: str
     span: Span = _span()
@@ -60,7 +59,7 @@ class Wildcard(_Printed):
 
 @dataclass(frozen=True, slots=True)
 class Fuzzy(_Printed):
-    """``word~`` (``distance`` None: automatic) or ``word~n`` with n of 0, 1, 2."""
+    """``word~`` (``distance`` None: chosen by length) or ``word~n`` with n of 0, 1, 2."""
 
     text: str
     distance: int | None = None
@@ -87,7 +86,7 @@ class Near(_Printed):
 
 @dataclass(frozen=True, slots=True)
 class Field(_Printed):
-    """``name:operand`` on one atom or group. ``name`` is as written; its meaning is given by the search room."""
+    """``name:operand`` on one atom or group. ``name`` is as written; the search room resolves it."""
 
     name: str
     operand: Node
@@ -114,7 +113,7 @@ class Compare(_Printed):
 
 @dataclass(frozen=True, slots=True)
 class Range(_Printed):
-    """``name:[low TO high}``; a bound of None is open (written ``*``); square brackets include, curly ones exclude."""
+    """``name:[low TO high}``. A bound of None is open (written ``*``). Square brackets include, curly ones exclude."""
 
     name: str
     low: str | None
@@ -163,7 +162,7 @@ Node: TypeAlias = (
 
 
 class Dropped(NamedTuple):
-    """One thing that lenient parsing left out or read differently: where, what text, and why in words."""
+    """One part that lenient parsing left out or read differently: its place, its text, and the reason."""
 
     position: int
     text: str
@@ -171,7 +170,7 @@ class Dropped(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """What :func:`rye.query.parse` returns: the AST, and (lenient only) what was dropped on the way to it."""
+    """The result of :func:`rye.query.parse`: the AST, and (lenient only) the parts that were dropped."""
 
     text: str
     ast: Node
@@ -190,7 +189,7 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def with_children(node: Node, below: Sequence[Node]) -> Node:
-    """Return ``node`` with other nodes directly below it, as many as it has."""
+    """Return ``node`` with its children replaced, as many as it has."""
     match node:
         case And() | Or() | Near():
             return replace(node, operands=tuple(below))
@@ -201,7 +200,7 @@ def with_children(node: Node, below: Sequence[Node]) -> Node:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Yield ``node`` and everything below it, each before what is below it, in the order of the text."""
+    """Yield ``node`` and all its descendants, parents first, in the order of the text."""
     waiting = [node]
     while waiting:
         current = waiting.pop()
@@ -214,7 +213,7 @@ def fold(node: Node, visit: Callable[[Node, Sequence[T]], T]) -> T:
 
     Args:
         node: The root.
-        visit: Given a node and the values of its children in order, returns the node's own value.
+        visit: Returns the value of a node, given the node and the values of its children in order.
     """
     values: list[T] = []
     for each in reversed(list(walk(node))):
@@ -224,12 +223,12 @@ def fold(node: Node, visit: Callable[[Node, Sequence[T]], T]) -> T:
 
 
 _BINDING: dict[type[Node], int] = {Or: 0, And: 1, Near: 2, Not: 3, Boost: 4, Field: 5}
-"""How tightly the text of a node holds together; what is not listed is an atom and never needs parentheses."""
+"""How tightly the text of a node binds. Nodes not listed are atoms and never need parentheses."""
 _ATOM = 6
 
 
 def _print(node: Node, inside: Sequence[str]) -> str:
-    """Return the canonical text of a node, given that of its children."""
+    """Return the canonical text of a node, given the texts of its children."""
     match node:
         case And():
             return " ".join(_parts(node, inside, _BINDING[Near]))
@@ -252,13 +251,13 @@ def _print(node: Node, inside: Sequence[str]) -> str:
 
 
 def _parts(node: Node, inside: Sequence[str], least: int) -> list[str]:
-    """Return the texts of the children, in parentheses where they bind less tightly than ``least``."""
+    """Return the texts of the children, in parentheses if they bind less tightly than ``least``."""
     pairs = zip(children(node), inside, strict=True)
     return [text if _BINDING.get(type(child), _ATOM) >= least else escaping.group(text) for child, text in pairs]
 
 
 def _print_atom(node: Node, hazard: re.Pattern[str]) -> str:
-    """Print what may stand directly after ``name:``; empty for anything else."""
+    """Print a node that may come directly after ``name:``; return an empty string for any other."""
     match node:
         case Word(text):
             return escaping.spell(escaping.literal(text), hazard)

@@ -1,4 +1,4 @@
-"""Repairs comparisons and ranges. Each is one token, which is spelled anew if something is wrong with it.
+"""Repair comparisons and ranges. Each is one token, which is rewritten if it has a mistake.
 
 >>> repair_range("created:", "[2026-01 TO 2026-03")
 Condition(text='created:[2026-01 TO 2026-03]', code='bad-range', facts={'why': 'is never closed'})
@@ -18,7 +18,7 @@ _NOT_EQUAL = ("!", "!=", "!==", "<>")
 
 
 class Condition(NamedTuple):
-    """A field and its condition as they should be written, with the code and facts of what is wrong, if anything."""
+    """A field and its condition in correct form, with the code and facts of the mistake, if any."""
 
     text: str
     code: str
@@ -26,9 +26,9 @@ class Condition(NamedTuple):
 
 
 def repair_comparison(field: str, token: str) -> Condition:
-    """Check a comparison such as ``>=2.0``, for a field with its colon.
+    """Check and repair a comparison such as ``>=2.0``; ``field`` includes its colon.
 
-    Signs of other languages are understood. A comparison without a value asks whether the field is there.
+    Comparison signs of other languages are understood. A comparison without a value asks whether the field exists.
     """
     sign, space, value = split_comparison(token)
     operator = _SIGNS.get(sign, "")
@@ -45,10 +45,10 @@ def repair_comparison(field: str, token: str) -> Condition:
 
 
 def repair_range(field: str, token: str) -> Condition:
-    """Check a range such as ``[1 TO 2}``, for a field with its colon.
+    """Check and repair a range such as ``[1 TO 2}``; ``field`` includes its colon.
 
-    A range without its end is closed, a missing end open; ``to`` means TO. One without TO becomes a phrase, and an
-    empty one asks whether the field is there.
+    A range that is not closed is closed, and a missing end is open; ``to`` means TO. A range without TO becomes a
+    phrase, and an empty range asks whether the field exists.
     """
     pieces = PIECE.findall(token)
     brackets = "".join(PIECE.sub("", token).split())
@@ -76,7 +76,7 @@ def repair_range(field: str, token: str) -> Condition:
 
 
 def _bound(pieces: list[str]) -> str:
-    """Return one end of a range as one value, empty where there is none."""
+    """Return one end of a range as one value; empty if there is none."""
     text = " ".join(map(meaning, pieces)).strip()
     if not text:
         return ""
@@ -84,12 +84,11 @@ def _bound(pieces: list[str]) -> str:
 
 
 def _spell(value: str) -> str:
-    """Return a value as it is written directly after a field."""
     return value if value.startswith('"') else spell(units(value), VALUE)
 
 
 def _without_wildcards(value: str) -> str:
-    """Return a value as it is, or in quotes without its wildcards if it has some."""
+    """Return a value unchanged, or in quotes without its wildcards if it has any."""
     characters = [] if value.startswith('"') else units(value)
     if not any(live for _, live in characters):
         return value

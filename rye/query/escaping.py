@@ -1,7 +1,7 @@
-r"""Escapes: from the characters of a query to the text they mean, and back to a spelling that means just that.
+r"""Escapes: from the characters of a query to the text they mean, and back.
 
-Outside quotes a backslash makes the next character an ordinary one, except before a letter or digit inside a word,
-where it is an ordinary character itself (``App\Models``). Inside quotes only ``\"`` and ``\\`` are escapes.
+Outside quotes a backslash makes the next character a literal one. Before a letter or digit inside a word the backslash
+is itself literal (``App\Models``). Inside quotes only ``\"`` and ``\\`` are escapes.
 
     >>> plain(r"what\:ever"), quote('say "hi"')
     ('what:ever', '"say \\"hi\\""')
@@ -19,10 +19,10 @@ OPERATORS = ("AND", "OR", "NOT", "NEAR", "TO")
 """The words in capitals that are operators; TO is one only in ranges."""
 
 Units: TypeAlias = list[tuple[str, bool]]
-"""The characters of a word, each with whether it is a live wildcard."""
+"""The characters of a word, each with whether it is a wildcard."""
 
 FOREIGN = re.compile(r"(?:&&|\|\|)\Z|![^\W_]")
-"""A word that is an operator in other languages."""
+"""Words that are operators in other languages."""
 
 _UNIT = re.compile(r"(?:\A\\|\\(?=[\W_]))(?P<escaped>[\s\S])|[\s\S]")
 _LAST_COLONS = re.compile(r"(?<!\\):+\Z")
@@ -30,19 +30,19 @@ _ODD = rf"{FOREIGN.pattern}|[-~^!]\Z|[~^][\d.]+\Z|[<>]=?[0-9]"
 _JOINING = "|".join(word for word in OPERATORS if word != "TO")
 
 
-# Beginnings of a word that would read as something else
+# Beginnings of a word that would be read as something else
 WORD = re.compile(rf"{_ODD}|(?:{_JOINING}|TO)\Z|NEAR/|-(?![->]|\Z)")
-"""Where a word is by itself."""
+"""For a word by itself."""
 VALUE = re.compile(rf"{_ODD}|(?:{_JOINING})\Z|NEAR/|-(?![->0-9]|\Z)|[<>=!/:\[{{]")
-"""Where a word is directly after ``name:``."""
+"""For a word directly after ``name:``."""
 NOT_AFTER_MINUS = "->"
-"""What would read differently directly after the ``-`` of an exclusion."""
+"""Characters that would read differently directly after the ``-`` of an exclusion."""
 
-# What is escaped in a value
+# Characters that are escaped in a value
 COMPARED = re.compile(r'\A[<>=!]|[()"~^*?]')
-"""In the value of a comparison."""
+"""For the value of a comparison."""
 BOUND = re.compile(r'\ATO\Z|[()\[\]{}"*?]')
-"""In one end of a range."""
+"""For one end of a range."""
 
 
 def units(raw: str) -> Units:
@@ -52,12 +52,12 @@ def units(raw: str) -> Units:
 
 
 def plain(raw: str) -> str:
-    """Return what the raw text of a word means when it holds no live wildcard."""
+    """Return the text that the raw text of a word without wildcards means."""
     return "".join(char for char, _ in units(raw))
 
 
 def literal(text: str) -> Units:
-    """Return ``text`` as characters none of which is a wildcard."""
+    """Return ``text`` as literal characters."""
     return [(char, False) for char in text]
 
 
@@ -73,13 +73,13 @@ def pattern_units(text: str) -> Units:
 
 @cache
 def terminal(name: str) -> str:
-    """Return the pattern of a terminal as the grammar has it; printing a query needs it, and does not need Lark."""
+    """Return the pattern of a terminal in the grammar. Printing a query needs it, and must not import Lark."""
     (pattern,) = re.findall(rf"^{name}[.\d]*: /(.+)/$", _resources.grammar_text(), re.MULTILINE)
     return str(pattern)
 
 
 def _field_before(text: str) -> str:
-    """Return the name of the field that ``text`` begins with, empty for none."""
+    """Return the field name at the start of ``text``; empty if there is none."""
     field = re.match(terminal("FIELD"), text)
     return field[0][:-1] if field else ""
 
@@ -101,7 +101,7 @@ def _spell_unit(word: Units, index: int) -> str:
 
 
 def spell(word: Units, hazard: re.Pattern[str]) -> str:
-    """Spell a word so that, at the place with that hazard, it reads as just these characters and wildcards."""
+    """Spell a word so that it reads back as these characters and wildcards; ``hazard`` matches beginnings to escape."""
     spelled = "".join(_spell_unit(word, index) for index in range(len(word)))
     if hazard.match(spelled):
         return f"\\{spelled}"
@@ -111,18 +111,18 @@ def spell(word: Units, hazard: re.Pattern[str]) -> str:
 
 
 def spell_value(text: str, specials: re.Pattern[str]) -> str:
-    """Spell a compared value or an end of a range: with escapes, or in quotes if it needs them or that is shorter."""
+    """Spell a compared value or an end of a range, with escapes, or in quotes if needed or shorter."""
     spelled = specials.sub(r"\\\g<0>", text)
     return quote(text) if re.search(r"[\s\\]", text) or len(quote(text)) < len(spelled) else spelled
 
 
 def guard_colons(spelled: str) -> str:
-    """Escape colons at the very end, which would read differently once ``)``, ``~`` or ``^`` follows them."""
+    """Escape colons at the very end, which would read differently before ``)``, ``~`` or ``^``."""
     return _LAST_COLONS.sub(lambda colons: "\\:" * len(colons[0]), spelled)
 
 
 def group(spelled: str) -> str:
-    """Put parentheses around what is spelled."""
+    """Put parentheses around a spelled query."""
     return f"({guard_colons(spelled)})"
 
 

@@ -1,4 +1,4 @@
-"""Everything that can be wrong with a query: one table of codes, each with its words, its remedy and an example.
+"""All mistakes that a query can have: one table of codes, each with its message, remedy and example.
 
 >>> FLAWS["unclosed-quote"].example
 'title:"file sys'
@@ -19,14 +19,14 @@ _VALUES = ("a word", "a phrase", "a group in parentheses", "a comparison", "a ra
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """One way a query can be wrong; all flaws that a writer would fix in the same way share a code.
+    """One kind of mistake in a query; mistakes that a writer would fix in the same way share a code.
 
     Attributes:
-        message: What is wrong; ``{names}`` are filled in where the flaw is met.
+        message: What is wrong; ``{names}`` are filled in for each fault.
         hint: What the writer can do about it.
         fixed: What the repaired query does instead.
-        example: A query with this flaw and no other before it; empty where only length or depth makes one.
-        expected: What could have stood there.
+        example: A query whose first flaw is this one; empty if only length or depth causes it.
+        expected: What could have been written there.
     """
 
     message: str
@@ -191,10 +191,10 @@ class Fault:
     """A flaw at one place of a query.
 
     Attributes:
-        code: Which flaw of :data:`FLAWS`.
+        code: A key of :data:`FLAWS`.
         position: 0-based place in the query.
         token: The offending text.
-        facts: What fills the slots of the messages; ``why`` may have slots itself, the others are shown cut short.
+        facts: Values for the slots of the messages. ``why`` may have slots itself; the others are shortened when shown.
     """
 
     code: str
@@ -208,12 +208,12 @@ class Fault:
         return _SLOT.sub(lambda slot: _show(str(facts[slot[1]])), template)
 
     def dropped(self) -> Dropped:
-        """Return what lenient parsing reports about it."""
+        """Return the report of lenient parsing."""
         flaw = FLAWS[self.code]
         return Dropped(self.position, self.token, f"{self._fill(flaw.message)}; {self._fill(flaw.fixed)}")
 
     def error(self, text: str, suggestion: str) -> QueryError:
-        """Return what strict parsing raises for it."""
+        """Return the error of strict parsing."""
         flaw = FLAWS[self.code]
         place = "" if self.code == "too-long" else f", at character {self.position + 1}"
         return QueryError(
@@ -229,6 +229,6 @@ class Fault:
 
 
 def _show(text: str) -> str:
-    """Return ``text`` fit for one line of a message: short, and nothing in it that a terminal would obey."""
+    """Return ``text`` for one line of a message: shortened, and without characters that a terminal would interpret."""
     short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in short)

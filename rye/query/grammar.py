@@ -1,4 +1,4 @@
-"""The parser of ``grammar/query.lark``: Lark's tables, and one method per rule that makes its part of the AST.
+"""The parser of ``grammar/query.lark``: Lark's tables, and one method per rule that builds its part of the AST.
 
 The tokens come from :mod:`rye.query.recovery`, which has checked them, so nothing here can fail.
 """
@@ -28,7 +28,7 @@ def span(first: Token, last: Token | ast.Node | None = None) -> ast.Span:
 
 
 def join(kind: type[ast.And | ast.Or], parts: Iterable[ast.Node | Token]) -> ast.Node:
-    """Join parts into one flat node, without the operators; a single part is returned as it is."""
+    """Join parts into one flat node, without the operators; a single part is returned unchanged."""
     flat: list[ast.Node] = []
     for part in parts:
         if isinstance(part, kind):
@@ -39,7 +39,7 @@ def join(kind: type[ast.And | ast.Or], parts: Iterable[ast.Node | Token]) -> ast
 
 
 def meaning(value: str) -> str:
-    """Return the text that a value or an end of a range means, quoted or not."""
+    """Return the text of a value or an end of a range, quoted or not."""
     return unquote(value) if value.startswith('"') else plain(value)
 
 
@@ -52,7 +52,7 @@ def split_comparison(token: str) -> tuple[str, str, str]:
 
 @v_args(inline=True)
 class _Builder(Transformer[Token, ast.Node]):
-    """One method per rule of the grammar; Lark calls it while it parses."""
+    """One method per rule of the grammar, called by Lark while it parses."""
 
     def word(self, token: Token) -> ast.Node:
         word = units(token)
@@ -111,12 +111,12 @@ class _Builder(Transformer[Token, ast.Node]):
 
 @cache
 def parser() -> Lark:
-    """Return the one parser of the process, built when first needed; it keeps nothing between texts."""
+    """Return the parser, built on first use and shared by the process; it keeps no state between texts."""
     return Lark(_resources.grammar_text(), parser="lalr", lexer="basic", transformer=_Builder())
 
 
 def parse_tokens(tokens: Iterable[Token]) -> ast.Node:
-    """Return the tree of the tokens of a correct query, of which there is at least one."""
+    """Return the tree of the tokens of a correct query; there must be at least one token."""
     session = parser().parse_interactive("")
     for token in tokens:
         session.feed_token(token)

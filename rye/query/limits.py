@@ -1,11 +1,11 @@
-"""Every bound of the query language. The page ``rye/limits`` lists them."""
+"""All limits of the query language. The page ``rye/limits`` lists them."""
 
 from __future__ import annotations
 
 MAX_CHARS = 10_000
 """Characters in a query."""
 MAX_NESTING = 64
-"""Groups and exclusions inside one another."""
+"""Nested groups and exclusions."""
 MAX_LEAVES = 256
 """Words, phrases and field conditions in a query."""
 MAX_PHRASE = 256
@@ -21,7 +21,7 @@ MIN_BOOST, MAX_BOOST = 0.001, 1000
 
 
 def cut(text: str) -> str:
-    """Return a text of at most :data:`MAX_CHARS` characters, cut between two words where there is more than one."""
+    """Return at most the first :data:`MAX_CHARS` characters of a text, cut between words if possible."""
     kept = text[:MAX_CHARS]
     if len(text) > MAX_CHARS and not (text[MAX_CHARS].isspace() or kept[-1].isspace()):
         kept = kept.removesuffix(kept.split()[-1]) or kept

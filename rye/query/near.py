@@ -1,4 +1,4 @@
-"""Replaces NEAR by AND where an operand has no positions, such as a field or an exclusion."""
+"""Replace NEAR by AND if an operand has no positions, such as a field or an exclusion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MEASURABLE = (ast.Word, ast.Wildcard, ast.Fuzzy, ast.Phrase)
 
 
 def repair_near(root: ast.Node, text: str) -> tuple[ast.Node, list[Fault]]:
-    """Return a query with only measurable operands around every NEAR, and a fault for each NEAR that had others."""
+    """Return a query whose NEARs have only operands with positions, and a fault for each NEAR that was replaced."""
     faults: list[Fault] = []
 
     def repair(node: ast.Node, below: Sequence[ast.Node]) -> ast.Node:
@@ -31,6 +31,6 @@ def repair_near(root: ast.Node, text: str) -> tuple[ast.Node, list[Fault]]:
 
 
 def _unmeasurable(operands: Sequence[ast.Node]) -> ast.Node | None:
-    """Return the first part of these operands that has no positions of its own, or None."""
+    """Return the first part of the operands that has no positions, or None."""
     parts = (part for operand in operands for part in (operand.operands if isinstance(operand, ast.Or) else (operand,)))
     return next((part for part in parts if not isinstance(part, _MEASURABLE)), None)

@@ -1,15 +1,15 @@
-"""Reads any text as a query: every mistake is repaired where it is met, and noted as a fault.
+"""Read any text as a query: repair every mistake where it occurs, and record it as a fault.
 
-Strict parsing raises the first fault and suggests the repaired query; lenient parsing answers with the repaired query.
+Strict parsing raises the first fault and suggests the repaired query; lenient parsing returns the repaired query.
 Three steps, each linear in the length of the text:
 
-1. Characters. The text is cut to the length limit, control characters become spaces, a backslash at the end is left
+1. Characters. The text is cut to the length limit, control characters become spaces, and a backslash at the end is left
    out. A phrase without its end is closed at the end of the text; lenient parsing ignores its quotation mark.
 2. Tokens. The lexer splits the text, and :class:`_Repair` turns the tokens into those of a correct query. An operator,
    mark or parenthesis without its partner is left out, a group is closed at the end of the text, a field without a
-   value becomes a word, and ``&&``, ``||`` and ``!`` become operators. Numbers are brought into their bounds. A
-   comparison or range is one token and is spelled anew.
-3. Tree. The parser cannot fail on these tokens. What NEAR cannot measure is joined by AND.
+   value becomes a word, and ``&&``, ``||`` and ``!`` become operators. Numbers are clamped to their bounds. A
+   comparison or range is one token and is rewritten.
+3. Tree. The parser cannot fail on these tokens. Operands of NEAR without positions are joined by AND instead.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _suggest(text: str, repaired: ast.Node) -> str:
 
 
 def _read(text: str, *, lenient: bool) -> tuple[ast.Node, list[Fault]]:
-    """Return the tree of any text, and its faults: of characters, of tokens in their order, of groups, of NEAR."""
+    """Return the tree of any text, and its faults: of characters, of tokens in order, of groups, of NEAR."""
     source, too_long = _cut(text)
     readable, faults = _readable(source, lenient=lenient)
     repair = _Repair(source, lenient=lenient)
@@ -76,11 +76,11 @@ def _read(text: str, *, lenient: bool) -> tuple[ast.Node, list[Fault]]:
 
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]+")
 _UNFINISHED = re.compile(r'\\[\s\S]|"(?:[^"\\]|\\[\s\S])*"|["\\]')
-"""An escape or a phrase; what is left alone is a quotation mark without its end, or a backslash at the end."""
+"""An escape, a phrase, or a single quotation mark or final backslash without its partner."""
 
 
 def _cut(text: str) -> tuple[str, list[Fault]]:
-    """Cut a text that is too long."""
+    """Cut a text that is too long, and report it."""
     kept = limits.cut(text)
     if kept == text:
         return text, []
@@ -89,7 +89,7 @@ def _cut(text: str) -> tuple[str, list[Fault]]:
 
 
 def _readable(source: str, *, lenient: bool) -> tuple[str, list[Fault]]:
-    """Return a text that the lexer can split, with every character at its place."""
+    """Return a text that the lexer can split, with all characters at their places, and its faults."""
     faults = [Fault("control-character", match.start(), match[0]) for match in _CONTROL.finditer(source)]
     text = _CONTROL.sub(lambda match: " " * len(match[0]), source)
     alone = {match[0]: match.start() for match in _UNFINISHED.finditer(text) if match[0] in ('"', "\\")}
@@ -115,7 +115,7 @@ _token = Token.new_borrow_pos
 
 
 class _Bounds(NamedTuple):
-    """The numbers that may follow a mark, a mark with one of them, and what is read where there is none."""
+    """The numbers that may follow a mark, an example, and the reading used without a number."""
 
     kind: str
     least: float
@@ -124,7 +124,7 @@ class _Bounds(NamedTuple):
     otherwise: str
 
     def nearest(self, text: str) -> str:
-        """Return the number within the bounds that is nearest to a text; empty where it is no number."""
+        """Return the number within the bounds nearest to a text; empty if the text is not a number."""
         if not _LIKE_A_NUMBER.fullmatch(text):
             return ""
         number = max(self.least, min(float(text), self.most))
@@ -138,11 +138,11 @@ _BOOST = _Bounds("number", limits.MIN_BOOST, limits.MAX_BOOST, "deploy^2", "")
 
 
 class _LimitReached(Exception):
-    """Ends the reading at a limit: its error code, the token that exceeds it, and its value."""
+    """Stops reading at a limit. The arguments are its error code, the token that exceeds it, and its value."""
 
 
 class _Group(NamedTuple):
-    """An open group: its parenthesis, how deep it is nested, and the field (with its colon) of it or one around it."""
+    """An open group: its parenthesis, its depth, and the field (with its colon) it is in."""
 
     opening: Token
     depth: int
@@ -152,13 +152,12 @@ class _Group(NamedTuple):
 class _Repair:
     """One pass over the tokens of a text.
 
-    The invariant: ``tokens`` is the beginning of a correct query. So a token is appended only where it may follow the
-    last one, and only what wants an operand and got none has to be taken back. Each token is appended and taken back
-    at most once.
+    The invariant: ``tokens`` is the beginning of a correct query. So a token is appended only if it may follow the last
+    one, and only tokens that lack an operand are ever removed. Each token is appended and removed at most once.
 
     Attributes:
         tokens: The tokens of the repaired query.
-        faults: What was repaired, but for ``unclosed``.
+        faults: The repairs, except ``unclosed``.
         unclosed: The groups that are open at the end.
     """
 
@@ -172,7 +171,7 @@ class _Repair:
         self._leaves = 0
 
     def run(self, tokens: Iterable[Token]) -> list[Token]:
-        """Repair all tokens of a text; empty where nothing is left of it."""
+        """Repair all tokens of a text and return them; empty if none is left."""
         try:
             for token in tokens:
                 self._HANDLERS[token.type](self, token)
@@ -191,7 +190,7 @@ class _Repair:
         return self.tokens[-1] if self.tokens else _START
 
     def _fault(self, code: str, first: Token, last: Token | None = None, **facts: object) -> None:
-        """Note what is wrong from the start of one token to the end of another."""
+        """Record a fault from the start of one token to the end of another."""
         start, end = span(first, last)
         self.faults.append(Fault(code, start, self._source[start:end], facts))
 
@@ -200,7 +199,7 @@ class _Repair:
         return self._source[token.start_pos : token.end_pos]
 
     def _take_back(self, kinds: Sequence[str], *, report: bool = False) -> None:
-        """Take back the operators at the end that got no operand; a field becomes a word."""
+        """Remove operators at the end that have no operand; a field becomes a word."""
         while self._last.type in kinds:
             token = self.tokens.pop()
             is_field = token.type == "FIELD"
@@ -215,7 +214,7 @@ class _Repair:
     # Groups and operators
 
     def _deeper(self, token: Token) -> int:
-        """Return how deep it is inside a group or exclusion that begins with this token."""
+        """Return the nesting depth inside a group or exclusion that begins with this token."""
         depth = self._groups[-1].depth if self._groups else 0
         for previous in reversed(self.tokens):
             if previous.type not in _PREFIXES:
@@ -242,7 +241,7 @@ class _Repair:
         self._end_group(token)
 
     def _end_group(self, closing: Token) -> None:
-        """Close the innermost group; take it back with what is for it alone where nothing is in it."""
+        """Close the innermost group. If it is empty, remove it and the operators that apply only to it."""
         self._groups.pop()
         self._take_back(_JOINING + _PREFIXES)
         if self._last.type == "LPAR":
@@ -276,14 +275,14 @@ class _Repair:
     # Words, phrases, fields
 
     def _leaf(self, token: Token) -> None:
-        """Append a word, a phrase or a condition; or a field, whose value is one of these."""
+        """Append a word, phrase or condition, or a field that precedes one."""
         if self._leaves >= MAX_LEAVES:
             raise _LimitReached("too-many-leaves", token, MAX_LEAVES)
         self._leaves += token.type != "FIELD"
         self.tokens.append(token)
 
     def _field(self, token: Token) -> None:
-        self._take_back(("FIELD",), report=True)  # its value was left out
+        self._take_back(("FIELD",), report=True)  # the field before lost its value
         self._leaf(token)
 
     def _word(self, token: Token) -> None:
@@ -309,7 +308,7 @@ class _Repair:
             self._take_back(_PREFIXES)
 
     def _condition(self, token: Token) -> None:
-        """Take a comparison or range; without a field it is for the field of its group, else it is words."""
+        """Append a comparison or range. Without a field, it gets the field of its group, or becomes words."""
         if self._ends_in_name():
             name = self.tokens.pop()
             self._leaves -= 1
@@ -335,17 +334,17 @@ class _Repair:
             self._HANDLERS[part.type](self, Token(part.type, str(part), start_pos=start, end_pos=end))
 
     def _ends_in_name(self) -> bool:
-        """Return whether the last word is the name of a field with its colon, as in ``created: >2026-01``."""
+        """Return whether the last word is a field name with its colon, as in ``created: >2026-01``."""
         is_value = len(self.tokens) > 1 and self.tokens[-2].type == "FIELD"
         if is_value or self._last.type != "WORD" or not self._last.endswith(":"):
             return False
-        first = next(iter(parser().lex(f"{self._last}x")))  # as it would be read directly before a value
+        first = next(iter(parser().lex(f"{self._last}x")))  # how the lexer reads it directly before a value
         return first.type == "FIELD" and len(first) == len(self._last)
 
-    # Marks behind a word, phrase or group
+    # Marks after a word, phrase or group
 
     def _mark(self, mark: Token) -> None:
-        """Take ``~`` or ``^`` with what follows it, as a mark of what is directly before it, else as a word."""
+        """Append ``~`` or ``^`` with its number as a mark of the token directly before it, else as a word."""
         last, kind = self._last, mark.type
         if last.type in _OPENERS or last.end_pos != mark.start_pos:
             self._mark_of_nothing(mark)
@@ -363,7 +362,7 @@ class _Repair:
             self._number(mark, mark[1:], "~", _FUZZY)
 
     def _mark_of_nothing(self, mark: Token) -> None:
-        """Take a mark that follows nothing directly: a word such as ``~/.ssh``, or left out if it is a mark only."""
+        """Handle a mark that follows nothing directly: keep a word such as ``~/.ssh``, leave out a plain mark."""
         before = self._source[: mark.start_pos][-1:]
         if mark[1:].strip("0123456789.") or (len(mark) == 1 and (before in ("", "(") or before.isspace())):
             self._leaf(_token("WORD", mark, mark))
@@ -373,7 +372,7 @@ class _Repair:
             self._leaf(_token("WORD", mark[1:], mark))
 
     def _number(self, mark: Token, number: str, sign: str, bounds: _Bounds) -> None:
-        """Append a mark with its number brought into the bounds; one with other text after ~ or ^ becomes a word."""
+        """Append a mark with its number clamped to the bounds; other text after ~ or ^ makes it a word."""
         is_word = mark.type != "NEAR" and bool(number.strip("0123456789."))
         nearest = "" if is_word else bounds.nearest(number)
         reading = f"{sign}{nearest}" if nearest else bounds.otherwise

@@ -1,6 +1,6 @@
-"""Showing and classifying an AST.
+"""Show and classify an AST.
 
-A dump gives each node a line, below the node that holds it:
+A dump has one line per node, indented below its parent:
 
     >>> from rye.query import parse
     >>> print(dump(parse('title:(deploy OR "roll out")').ast))
@@ -22,16 +22,16 @@ from rye.query.escaping import pattern, pattern_units
 
 
 def as_words(node: ast.Node) -> tuple[ast.Word, ...] | None:
-    """Return the words of a bare bag of words, or None when the query is anything more."""
+    """Return the words of a bare bag of words; None if the query is anything else."""
     operands = node.operands if isinstance(node, ast.And) else (node,)
     words = [operand for operand in operands if isinstance(operand, ast.Word)]
     return tuple(words) if len(words) == len(operands) else None
 
 
 def loosen(node: ast.Node) -> tuple[ast.Word, ...] | None:
-    """Return the words of a query that may be prose, or None when it holds any operator.
+    """Return the words of a query that may be prose; None if it has any operator.
 
-    Prose is made of words, quoted words and question marks: a phrase gives its words, ``?`` is a plain character.
+    Prose has only words, quoted words and question marks. A phrase gives its words, and ``?`` is a plain character.
     """
     words: list[ast.Word] = []
     for operand in node.operands if isinstance(node, ast.And) else (node,):
@@ -48,7 +48,7 @@ def loosen(node: ast.Node) -> tuple[ast.Word, ...] | None:
 
 
 def without_question_marks(node: ast.Node, text: str) -> tuple[ast.Node, list[ast.Dropped]]:
-    """Take the question marks at the end of words as punctuation, but not inside of groups and fields.
+    """Remove question marks at the end of words as punctuation, except in groups and fields.
 
     ``what's new?`` is a question; it does not search for words with one more letter.
 
@@ -70,7 +70,7 @@ def without_question_marks(node: ast.Node, text: str) -> tuple[ast.Node, list[as
 
 
 def _without_last_marks(node: ast.Wildcard) -> ast.Node | None:
-    """Return a word without its last question marks; None when it is nothing but those."""
+    """Return a word without its trailing question marks; None if it has nothing else."""
     word = pattern_units(node.pattern)
     last = max((index for index, (char, live) in enumerate(word) if char.isalnum() and not live), default=-1)
     rest = [unit for index, unit in enumerate(word) if index < last or unit != ("?", True)]
@@ -80,7 +80,7 @@ def _without_last_marks(node: ast.Wildcard) -> ast.Node | None:
 
 
 def dump(node: ast.Node) -> str:
-    """Return the tree as indented lines, one node each: its kind, its values, and below it what it holds."""
+    """Return the tree as indented lines, one per node, with its kind and values."""
     lines: list[str] = []
     waiting = [(node, 0)]
     while waiting:
@@ -118,7 +118,7 @@ def _quoted(text: str | None) -> str:
 
 
 def to_dict(node: ast.Node) -> dict[str, Any]:
-    """Return the tree as JSON-able values: ``type``, the node's own fields, ``span``, and what is below it."""
+    """Return the tree as JSON-able values: ``type``, the node's own fields, ``span``, and its children."""
     return ast.fold(node, _to_dict)
 
 
