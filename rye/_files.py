@@ -208,7 +208,7 @@ def inside_fault(path: Path, checkouts: Iterable[str]) -> EnvironmentFault | Non
     for checkout in checkouts:
         real = real_path(checkout)
         if real != os.path.dirname(real) and f"{place}{os.sep}".startswith(f"{real}{os.sep}"):
-            message = f"{path} of the user space lies in {checkout}, which could so bring keys and settings that count"
+            message = f"{path} of the user space lies in {checkout}, so a checkout could bring keys and settings"
             hint = "set HOME or USER_SPACE to a folder outside the project, or name keys with --trust"
             return EnvironmentFault("user-in-project", message, hint=hint, path=str(path))
     return None

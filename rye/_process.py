@@ -385,5 +385,5 @@ def check_cancelled() -> None:
     """
     cancelled = _CANCELLED.get()
     if cancelled is not None and cancelled():
-        message = "the indexing was cancelled; what was indexed before still serves"
-        raise CancelledError("cancelled", message, hint="ask again: the next search indexes what is missing")
+        message = "indexing was cancelled; the last complete index still answers"
+        raise CancelledError("cancelled", message, hint="search again: the next search goes on indexing")

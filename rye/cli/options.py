@@ -240,7 +240,7 @@ class SearchCommand(Command):
                 number = rest.pop(0) if rest and rest[0].isdecimal() else AUTOMATIC
                 arg = f"--fuzzy={number}"
             elif _looks_like_exclusion(arg, flags, taking):
-                message = f"{arg!r} is no option; put -- before a query that begins with an exclusion"
+                message = f"{arg!r} is not an option; put -- before a query that begins with an exclusion"
                 raise Refusal(message, ctx, hint=self._behind_dashes(ctx, args))
             tidied.append(arg)
             if arg in taking and rest:

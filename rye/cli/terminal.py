@@ -322,7 +322,7 @@ def note(text: str) -> None:
 def no_output(fault: OSError) -> EnvironmentFault:
     """Return the error for an answer that cannot be written."""
     message = f"standard output cannot be written: {fault.strerror}"
-    hint = "what the command does may be done all the same; make room, or write the answer elsewhere"
+    hint = "the command may have done its work; make room, or write the answer elsewhere"
     return EnvironmentFault("no-output", message, hint=hint)
 
 

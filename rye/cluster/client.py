@@ -60,7 +60,7 @@ class Address(NamedTuple):
         hosts = [_split_host(host) for host in match["hosts"].split(",")] if match else []
         if match is None or not all(0 < port < 1 << 16 for _, port in hosts):
             hint = "write it like opensearch+https://host:9200/registry; several hosts are separated by commas"
-            raise ArgumentError("bad-index", "index is no address of a cluster", hint=hint)
+            raise ArgumentError("bad-index", "index is not the address of a cluster", hint=hint)
         if not _NAME.fullmatch(match["name"]):
             rest = "small letters, digits, dots, hyphens and underscores, at most 64"
             raise ArgumentError("bad-index", f"a registry on a cluster cannot be called {match['name']!r}", hint=rest)
@@ -90,7 +90,7 @@ def _credentials(address: Address) -> dict[str, Any]:
     if login := os.environ.get(LOGIN):
         name, colon, password = login.partition(":")
         if not colon:
-            raise ArgumentError("bad-index-login", f"{LOGIN} is no login", hint="write it as NAME:PASSWORD")
+            raise ArgumentError("bad-index-login", f"{LOGIN} is not a login", hint="write it as NAME:PASSWORD")
         options["http_auth"] = name, password
     for option, variable in _PEM_FILES.items():
         if path := os.environ.get(variable):
@@ -238,7 +238,7 @@ class Cluster:
             if answer.get("timed_out") is False and isinstance(shards, dict) and shards.get("failed") == 0:
                 return
         status = answer.get("status") if isinstance(answer, dict) else None
-        why = (reason_of(answer) if isinstance(answer, dict) else "it is no object") or "some shards did not answer"
+        why = (reason_of(answer) if isinstance(answer, dict) else "it is not an object") or "some shards did not answer"
         if status in (401, 403, 429) or TOO_MANY in why:
             raise of_answer(self.address, status, answer, "")
         if self.status(index) == "red":

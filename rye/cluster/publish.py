@@ -52,7 +52,7 @@ def check_owner(name: str) -> str:
     if _OWNER.fullmatch(name):
         return name
     hint = "name one with --owner: letters, digits, dots, hyphens and underscores, at most 64"
-    raise ArgumentError("bad-owner", f"{name!r} is no name of an owner", hint=hint)
+    raise ArgumentError("bad-owner", f"{name!r} is not a name of an owner", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,8 +380,10 @@ class Publisher:
         if documents_of(self._cluster, new, list(lists)) != lists:
             problem = problem or "a signed list is not there, or another one"
         if problem:
-            message = f"the new generation of {self._cluster.address} is not what was sent: {problem}"
-            raise EnvironmentFault("cluster-incomplete", message, hint="the one before serves on; publish again")
+            message = f"the new generation of {self._cluster.address} is incomplete: {problem}"
+            raise EnvironmentFault(
+                "cluster-incomplete", message, hint="the registry still serves the state before; publish again"
+            )
         self._generations.wait(new)
 
     def _report(self, now: _Before, plan: _Plan) -> PublishReport:

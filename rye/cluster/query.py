@@ -264,7 +264,7 @@ def filter_clause(node: bound.Filter, trust: TrustSet, *, excluded: bool = False
             return is_state(name) if name in HIDDEN_STATES else {"term": {"state": name}}
         case bound.Between():
             return _between(node)
-    message = f"{type(node).__name__} is no filter of a cluster"
+    message = f"{type(node).__name__} is not a filter of a cluster"
     raise AssertionError(message)
 
 

@@ -103,7 +103,7 @@ def cluster_root(facts: RootFacts, address: str, *, owner: str = "") -> ClusterR
     """
     for text in (facts.owner, facts.bundle, facts.prefix):
         if text and not _is_plain(text):
-            message = f"{text[:80]!r} is no name of a root"
+            message = f"{text[:80]!r} is not a name of a root"
             raise ValueError(message)
     client = None
     if facts.place or facts.format:
@@ -111,7 +111,7 @@ def cluster_root(facts: RootFacts, address: str, *, owner: str = "") -> ClusterR
         if client is not None and (client.place, client.format) != (facts.place, facts.format):
             client = None
         if client is None:
-            message = f"{facts.place[:80]!r} is no folder of a client"
+            message = f"{facts.place[:80]!r} is not a folder of a client"
             raise ValueError(message)
     space = Space(facts.space)
     path = NOWHERE.joinpath(*filter(None, (owner, str(space), facts.bundle, facts.prefix)))
@@ -161,7 +161,7 @@ def read_document(
     detached: bytes | Skill | None = proof
     if skill:
         if not (root.has_skills and path.startswith(f"{skill}/") and proof is not None):
-            message = f"{path[:80]!r} is no file of a skill"
+            message = f"{path[:80]!r} is not a file of a skill"
             raise ValueError(message)
         inner = path[len(skill) + 1 :]
         name = BUNDLE_FILE if proof.startswith(b"{") else SKILL_SIGNATURE

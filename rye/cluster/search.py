@@ -435,7 +435,7 @@ class ClusterSearch:
         """
         notes, address = self._of.notes, shown(str(self._of.cluster.address))
         if notes.model is None:
-            hint = "whoever publishes it where there is an embedder adds them"
+            hint = "publish it from a machine with an embedder"
             raise UnavailableError("no-vectors", f"{address} has no vectors", hint=hint)
         if self.request.mode.name == "semantic" and notes.vectors > MOST_VECTORS:
             what = f"compare the meaning of more than {MOST_VECTORS:,} items with a query"
@@ -519,7 +519,7 @@ class ClusterSearch:
             row for row in answer.rows if all(_holds(node, numbers[row.mark], states, reader) for node in conditions)
         ]
         gone = len(answer.rows) - len(kept)
-        claims = [f"{gone} of the hits here were left out: their verdict is not what was asked for"] if gone else []
+        claims = [f"{gone} hits were left out: their verdict is not the requested one"] if gone else []
         evaluation = Evaluation(reader, answer.query, weights_for(reader), states)
         trust, now, read = self._here.trust, self._here.now, self.hits.read
         hydrator = Hydrator(reader, states, trust, now, verdicts_matter=False, read=read)

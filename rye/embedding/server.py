@@ -213,7 +213,7 @@ def _check_key(choice: Choice, name: str, key: str) -> None:
         raise UnavailableError("embedder-insecure", message, hint="use https, or unset the variable of the key")
     if not (key.isascii() and key.isprintable()):
         message = f"the variable {choice.key_variable} holds no key: it has characters that no key has"
-        raise UnavailableError("embedder-insecure", message, hint="set it to the key alone")
+        raise UnavailableError("embedder-insecure", message, hint="set it to the key and nothing else")
 
 
 def _is_this_machine(host: str) -> bool:

@@ -99,7 +99,7 @@ def read_record(path: str, data: bytes) -> tuple[Installed, ...]:
         found = (Installed("", ""),)
     if not all(map(_is_text, (text for each in found for text in each[:2]))):
         message = f"{path} is not a record that rye can read"
-        raise ItemError("unparsable", message, hint="have the tool that wrote it write it anew", path=path)
+        raise ItemError("unparsable", message, hint="let the tool that wrote it write it again", path=path)
     return found
 
 

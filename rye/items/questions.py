@@ -78,7 +78,7 @@ def _entries(document: Any, skill: str) -> Iterator[_Entry]:
         lists = [document[key] for key in _LISTS if isinstance(document.get(key), Sequence)]
         entries = lists[0] if lists else [document]
     if not isinstance(entries, list):
-        raise _bad("it is no list of questions", f"write {_EXAMPLE}")
+        raise _bad("it is not a list of questions", f"write {_EXAMPLE}")
     for number, entry in enumerate(entries, 1):
         text = _first(entry, _TEXTS) if isinstance(entry, Mapping) else ""
         if not text:
@@ -86,7 +86,7 @@ def _entries(document: Any, skill: str) -> Iterator[_Entry]:
         key = next((key for key in _ITEMS if key in entry), "")
         named = entry[key] if key else skill
         if not isinstance(named, str | None):
-            raise _bad(f"{key!r} of entry {number} is no text", "name one item, or null for none")
+            raise _bad(f"{key!r} of entry {number} is not text", "name one item, or null for none")
         is_answer = bool(named) and entry.get("should_trigger") is not False
         own = entry.get("id")
         yield text, (named or skill).strip(), is_answer, own if isinstance(own, str | int) else number

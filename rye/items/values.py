@@ -142,7 +142,7 @@ def too_deep(line: int = 0) -> ItemError:
     return ItemError(
         "too-deep",
         f"{where}metadata nests deeper than {MAX_DEPTH} levels",
-        hint="flatten it; the body of the file may nest as it likes",
+        hint="flatten it; only metadata has this limit",
         **({"line": line} if line else {}),
     )
 

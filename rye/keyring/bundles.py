@@ -155,11 +155,11 @@ def trust_bundle(
     bundle = signers.bundle
     if not signers.fingerprints:
         if signers.unverified.get("unknown-key"):
-            message = f"items of bundle {bundle} are signed, but it brings no trust file of their key"
+            message = f"items of bundle {bundle} are signed, but it has no trust file for their key"
             hint = "ask its publisher for the trust file, compare the fingerprint, then: rye trust add FILE"
         else:
             message = f"no item of bundle {bundle} has a signature that can count"
-            hint = "search it as it is, or ask its publisher for a signed version"
+            hint = "search it unsigned, or ask its publisher for a signed version"
         raise SigningError("nothing-signed", message, hint=hint)
     if wrong := sorted({*fingerprints}.difference(signers.fingerprints)):
         message = f"bundle {bundle} is not signed with key {wrong[0]}; it is with {', '.join(signers.fingerprints)}"

@@ -337,7 +337,7 @@ class Keyring:
         if standing.code in {"revoked", "expired"} and not force:
             how = f"is revoked{standing.detail}" if standing.code == "revoked" else f"expired at {standing.detail}"
             message = f"key {key.public.fingerprint[:16]} {how}; nothing that it signs is trusted"
-            hint = "make a new key with rye keys rotate, or sign with it all the same with --force"
+            hint = "make a new key with rye keys rotate, or use --force"
             raise SigningError(f"key-{standing.code}", message, hint=hint)
         return key
 

@@ -50,7 +50,7 @@ class SshPrivateKey:
             raise SigningError("ssh-failed", f"ssh-keygen does not sign: {said}", hint=hint)
         signature = read_ssh_signature(output, self._public)
         if not self._public.verify(signature, data):
-            raise SigningError("ssh-failed", "the signature of ssh-keygen does not hold", hint="check the key")
+            raise SigningError("ssh-failed", "the signature of ssh-keygen does not verify", hint="check the key")
         return signature
 
 

@@ -128,7 +128,7 @@ class Trust:
         revoked = next((entry for entry in before if entry.revoked), None)
         if revoked and not known.revoked:
             message = f"key {known.fingerprint[:16]} is revoked by {revoked.source}; adding it would lift that"
-            hint = "to trust it again all the same, remove it first: rye trust remove --force"
+            hint = "to trust it again, remove it first: rye trust remove --force"
             raise SigningError("trust-revoked", message, hint=hint)
         writes = self._writes(path, restate(after), before)
         if before and writes and not replace:
@@ -252,7 +252,7 @@ class Trust:
             None,
         )
         if entry is None:
-            message = f"{file!r} is no trust file of the project, nor the fingerprint of a key that it names"
+            message = f"{file!r} is not a trust file of the project, nor the fingerprint of a key that it names"
             raise NotFoundError("key-not-found", message, hint="rye trust list shows every key and its file")
         path, reach = Path(entry.source), f"{reach_of(entry)}, in every project that has this trust file"
         if os.path.islink(path):  # noqa: PTH114 - False if it is inaccessible
@@ -295,7 +295,7 @@ class Trust:
         refuse_key_text(text)
         if not is_path(text):
             hint = f"give a fingerprint, ed25519:BASE64, or a file: its path has a slash or a suffix, as in ./{text}"
-            raise ArgumentError("bad-key", f"{text!r} is no key", hint=hint)
+            raise ArgumentError("bad-key", f"{text!r} is not a key", hint=hint)
         path = Path(os.path.expanduser(text))
         if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a name that is too long
             hint = "give a trust file, a PEM file, ed25519:BASE64, or the fingerprint of a known key"

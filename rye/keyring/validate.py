@@ -113,7 +113,7 @@ def _mistyped(metadata: Mapping[str, Any]) -> list[str]:
 def _succeeded_by_several(metadata: Mapping[str, Any]) -> list[str]:
     """Return problems of keys that name several successors; only the first would be used."""
     return [
-        f"{key} names {len(successors)} items, of which one alone can take its place; put the others in references"
+        f"{key} names {len(successors)} items, but only one can replace it; put the others in references"
         for key in ("superseded_by", "replaced_by")
         if len(successors := references_in(metadata.get(key))) > 1
     ]

@@ -22,7 +22,7 @@ _PROJECT = Parameter(
     brief="Its absolute path; by default the server's.",
     shown="the server's",
 )
-_TARGET = "write type:id, in whose id * and ? may stand, or a scope such as tool.demo.*; * is all"
+_TARGET = "write type:id, with * and ? in the id, or a scope such as tool.demo.*; * is everything"
 _SPACE = parameters_of(SpaceOptions)["space"]
 _SEARCH, _SECTIONS = parameters_of(SearchOptions), parameters_of(SectionOptions)
 _AS_SEARCH = partial(Parameter._replace, brief="See rye_search.")

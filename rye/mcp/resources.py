@@ -95,7 +95,7 @@ def read_resource(registry: Registry, params: types.ReadResourceRequestParams) -
     match = _URI.fullmatch(uri)
     if match is None:
         hint = f"use {ITEM_SCHEME}SPACE/TYPE/ID, spaces being {', '.join(_SPACES)}, types {', '.join(_TYPES)}"
-        raise ArgumentError("bad-uri", f"{short(uri)!r} is no resource of this server", hint=hint)
+        raise ArgumentError("bad-uri", f"{short(uri)!r} is not a resource of this server", hint=hint)
     space, kind, item_id = match[1], match[2], unquote(match[3], errors="replace")
     loaded = registry.get(f"{kind}:{item_id}", space)
     offset = int(match[4] or 0)

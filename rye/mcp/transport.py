@@ -145,7 +145,7 @@ async def _readable(incoming: Any, send: Any, outgoing: Any, unanswered: Unanswe
             if isinstance(message, ValueError):
                 is_json = "Invalid JSON" not in str(message)  # as the SDK's models say of a line that is none
                 code = types.INVALID_REQUEST if is_json else types.PARSE_ERROR
-                error = types.ErrorData(code=code, message="the line is no JSON-RPC message")
+                error = types.ErrorData(code=code, message="the line is not a JSON-RPC message")
                 await outgoing.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=None, error=error)))
             else:
                 unanswered.read(message)

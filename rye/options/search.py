@@ -147,7 +147,7 @@ class ProximityParts(TypedDict, total=False):
 
 
 def _boost(source: str, default: float) -> Parameter:
-    hint = ("1 leaves similarities as they are; to leave a source out use ", Setting("space"))
+    hint = ("1 changes nothing; to leave a source out use ", Setting("space"))
     return Parameter(f"Factor of {source}", default, low=0, high=10, above=True, hint=hint)
 
 

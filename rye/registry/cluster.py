@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from rye.registry.vectors import VectorIndexes
     from rye.search.explain import QueryReading
 
-_WORD_OF_THE_CLUSTER = "which items match, their order, totals and facets are the word of {}; verdicts are your own"
+_WORD_OF_THE_CLUSTER = "{} chose and ordered these items and counted them; rye checked the verdicts here"
 
 _NAMED_BY_THE_CLUSTER = (
     "which item has this name, and its copies, are the word of {}; the verdict is your own; "
@@ -54,7 +54,7 @@ _NAMED_BY_THE_CLUSTER = (
 )
 
 _RELATED_BY_THE_CLUSTER = (
-    "which items there are, and which refer to others, are the word of {}; references and verdicts are from their bytes"
+    "{} chose these items and the items that refer to them; rye read references and verdicts from their bytes"
 )
 
 SECTIONS_OF = 50

@@ -59,7 +59,7 @@ CODES: Final[Mapping[str, str]] = {
     "near-duplicate": "two skills say nearly the same",
     "same-name": "skills of one name are not the same",
     "dangling": "an item refers to what is not there",
-    "front-matter": "a client may read the metadata otherwise, or not at all",
+    "front-matter": "a client may read the metadata differently, or not at all",
     "unaccounted": "neither a signature nor a lock file says where a skill came from",
     "lock-changed": "a skill is not what its lock file says",
     "lock-missing": "a skill of a lock file is not there",
@@ -256,7 +256,7 @@ def _cut(report: ListingReport) -> Diagnosis:
     if report.budget is None or report.characters <= report.budget:
         how = "cuts the longest descriptions"
     names = tuple(f"directive:{name}" for name in report.cut)
-    fix = "shorten descriptions, or remove skills that nobody uses here"
+    fix = "shorten descriptions, or remove skills that are not used here"
     return Diagnosis("listing-cut", names, f"{report.client} {how}: {len(report.cut)} of {report.skills} skills", fix)
 
 

@@ -140,7 +140,7 @@ def _files_below(folder: Path) -> Iterator[str]:
 def _read(path: Path, name: str) -> list[Question]:
     try:
         if not os.path.isfile(path):
-            message = f"{name} is no file" if os.path.lexists(path) else f"there is no {name}"
+            message = f"{name} is not a file" if os.path.lexists(path) else f"there is no {name}"
             raise ItemError("not-a-file", message, hint="name a JSON or CSV file, or a folder with evals.json")
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)

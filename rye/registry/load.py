@@ -42,7 +42,7 @@ def load_item(
     paths = sorted(each.segment.paths[number] for each, number in found if each.root is part.root)
     if len(paths) > 1:
         message = f"{kind} {item_id!r} is in {len(paths)} files of {part.root.source}: {', '.join(paths)}"
-        hint = "keep one of them; it is not clear which one is meant"
+        hint = "keep one of them, because an id must name one file"
         raise ItemError("ambiguous-item", message, hint=hint, paths=paths)
     found_item = read(part.root, paths[0], ItemType(kind), item_id)
     now = system_clock()

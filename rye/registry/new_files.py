@@ -333,7 +333,7 @@ def _as_item(path: Path, parts: Sequence[str], as_type: str | None) -> NewFile:
     last = folders.pop() if is_named else re.sub(r"\.(?:prompt|instructions)$", "", path.stem)
     item_id = "/".join(filter(None, (re.sub(r"[^\w.-]+", "-", each).strip("-._") for each in (*folders, last))))
     if not item_id or (suffix not in _TEXTS and not is_script):
-        raise _unfit("it is no text or script that can be an item")
+        raise _unfit("it is not a text or script that can be an item")
     try:
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)

@@ -207,7 +207,7 @@ class Setup:
             return ()
         path = self.folder / _ATTRIBUTES
         if path.is_symlink() or (path.exists() and not path.is_file()):
-            message = f"{path} is no plain file, and is not written"
+            message = f"{path} is not a plain file, and is not written"
             raise EnvironmentFault("cannot-write", message, hint="put a file in its place")
         before = path.read_bytes() if path.exists() else b""
         wanted = [_fence("Line ends").strip()]

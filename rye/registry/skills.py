@@ -252,14 +252,14 @@ def front_matter_of(item_id: str, data: bytes) -> dict[str, Any]:
         if field not in found and field not in ("name", "description"):
             continue
         if not isinstance(value, str) or len(value) > most or (field in _MOST and not value.strip()):
-            raise _no_skill(item_id, f"its {field} is no text of 1 to {most:,} characters", hint)
+            raise _no_skill(item_id, f"its {field} is not a text of 1 to {most:,} characters", hint)
     if not _NAME.fullmatch(found["name"]):
         raise _no_skill(item_id, "its name has more than small letters, digits and single hyphens", hint)
     if found["name"] != name:
         raise _no_skill(item_id, f"its name is {found['name']!r}, and that of its folder is not", "rename one of them")
     more = found.get("metadata", {})
     if not isinstance(more, dict) or not all(isinstance(value, str) for value in more.values()):
-        raise _no_skill(item_id, "its metadata is no mapping of texts", "quote the values")
+        raise _no_skill(item_id, "its metadata is not a mapping of texts", "quote the values")
     if len(json.dumps(found)) > MAX_FRONT_MATTER:
         raise _no_skill(item_id, f"its front matter has more than {MAX_FRONT_MATTER:,} bytes", "shorten it")
     return found
@@ -313,7 +313,7 @@ def _names(root: Root, folder: str, item_id: str) -> Iterator[str]:
         if is_skipped(entry.name):
             continue
         if not name.isprintable() or has_invisible(name):
-            raise _no_skill(item_id, f"the name {inline(name)} has characters that nobody sees", "rename the file")
+            raise _no_skill(item_id, f"the name {inline(name)} has invisible characters", "rename the file")
         mode = mode_of(entry)
         if mode == FOLDER:
             raise _no_skill(item_id, f"its folders nest more than {_DEEPEST} deep", "put them side by side")

@@ -225,7 +225,7 @@ class TrustedEngine:
             return error.but(message=message, hint=hint, details={"nearest": near})
         if "candidates" in details:
             named = list(filter(self._is_offered, details["candidates"]))
-            message, hint = "the id alone does not say which item", f"name the type: {' or '.join(named)}"
+            message, hint = "several types have an item of this id", f"name the type: {' or '.join(named)}"
             return error.but(message=message, hint=hint, details={**details, "candidates": named})
         if isinstance(error, ItemError):
             return error.but(message="the item cannot be used", hint="the user runs: rye verify", details={})

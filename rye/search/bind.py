@@ -210,7 +210,7 @@ def _bind_range(node: ast.Compare | ast.Range, scope: _Scope, context: Context) 
     bounds = (node.low, node.high) if isinstance(node, ast.Range) else (node.value,)
     for limit in bounds:
         if limit is not None and not readable(kind, limit):
-            words = f"{limit!r} is no {kind}, and {name!r} is compared as one"
+            words = f"{limit!r} is not a {kind}, and {name!r} is compared as one"
             if kind == "text":
                 words = f"{limit!r} is too large a number to compare {name!r} with"
             _refuse(context, node, "bad-bound", words, hint=f"write it like {EXAMPLES[kind]}")
@@ -313,7 +313,7 @@ def _pattern(node: ast.Node) -> bound.TextPattern | bound.Everything | None:
             return bound.Phrase(patterns, tuple(range(len(patterns))))
         case ast.Near(operands=operands, distances=distances):
             return _near_pattern(operands, distances)
-    message = f"{type(node).__name__} is no text to search for"
+    message = f"{type(node).__name__} cannot be searched for"
     raise AssertionError(message)
 
 

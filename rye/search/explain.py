@@ -36,12 +36,12 @@ MISS_REASONS: Mapping[str, str] = {
     "filter": "a filter does not let it through",
     "scope": "it lies outside the scope",
     "space": "it lies in a space that was not searched",
-    "threshold": "no section of it is near enough to what the query says, and no word of the query makes up for that",
+    "threshold": "no section is similar enough to the query, and no word of the query compensates",
     "fusion": "a condition of hybrid mode does not hold",
     "hidden": "it is superseded, deprecated or yanked, and such items were not asked for",
     "stage": "only a looser reading of the words would find it, and a stricter one found something",
     "limit": "it matches, but of hits so weak only the first few are listed",
-    "unreadable": "its file is gone, broken, or no longer what the query asks for",
+    "unreadable": "its file is gone, broken, or no longer matches",
 }
 """Every reason why an item is not a hit, by its code."""
 
@@ -349,7 +349,7 @@ class Explainer:
         at = int(np.searchsorted(scores.docs, doc))
         similarity = scores.fused.similarity[at]
         nearest = f"its nearest section is at {similarity:.4f}" if np.isfinite(similarity) else "it has no vector"
-        no_word = "it has no word of the query" if self._request.relax else "its words do not match the query as it is"
+        no_word = "it has no word of the query" if self._request.relax else "its words do not match the query"
         for condition in scores.fused.conditions:
             option, least = condition.option, f"{condition.option}={condition.least:g}"
             if condition.met[at]:

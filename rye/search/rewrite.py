@@ -306,7 +306,7 @@ def _without_invisible(text: str) -> tuple[str, tuple[ast.Dropped, ...]]:
         return text, ()
     characters = "".join(dict.fromkeys(char for _, char in places))
     names = ", ".join(unicodedata.name(char, f"U+{ord(char):04X}").lower() for char in characters)
-    return visible(text), (ast.Dropped(places[0][0], characters, f"{names} was taken out, because nobody sees it"),)
+    return visible(text), (ast.Dropped(places[0][0], characters, f"{names} was removed, because it is invisible"),)
 
 
 def _without_punctuation(node: ast.Node) -> tuple[ast.Node, tuple[ast.Dropped, ...]]:
@@ -325,7 +325,7 @@ def _clean(node: ast.Node, below: Sequence[_Cleaned]) -> _Cleaned:
     dropped = tuple(report for _, left in below for report in left)
     match node:
         case ast.Word(text=text) | ast.Wildcard(pattern=text) if not (text.isalnum() or analysis.searchable(text)):
-            return None, (ast.Dropped(node.span[0], text, "punctuation alone is not looked for"),)
+            return None, (ast.Dropped(node.span[0], text, "punctuation alone cannot be searched"),)
         case ast.And() | ast.Or() if len(kept) < 2:
             return (kept[0] if kept else None), dropped
         case ast.And() | ast.Or():

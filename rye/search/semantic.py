@@ -429,7 +429,7 @@ class SemanticSearch:
             return "scope, space and filters leave no item"
         own = [] if isinstance(self.required, ast.Everything) else [str(self.required)]
         also = [f"{name}:({parsed.text})" for name, parsed in self.plan.fixed]
-        return f"no item has what the query demands: {' '.join(own + also)}"
+        return f"no item matches the required parts of the query: {' '.join(own + also)}"
 
     def fallback_warning(self, cause: str) -> str:
         """Return the warning that says why keywords answer."""

@@ -119,7 +119,7 @@ def read_choice(user: Path | None) -> Choice:
     if user is None:
         return Choice()
     path = user / SETTINGS
-    hint = "see the knowledge item rye/meaning for what 'semantic' may hold"
+    hint = "rye help meaning describes 'semantic'"
     table, problem = _table(path, _USERS)
     if problem:
         raise UnavailableError("embedder-settings", problem, hint=hint, path=str(path))
@@ -154,7 +154,7 @@ def chosen_index(named: str | None, user: Path | None) -> str | None:
         address = "" if table.get("index") is None else table["index"]
     if not isinstance(address, str) or (address not in _NOWHERE and not _ADDRESS.match(address)):
         hint = "write it like opensearch+https://host:9200/registry; none means the spaces themselves"
-        raise ArgumentError("bad-index", f"{source} is no address of a cluster", hint=hint)
+        raise ArgumentError("bad-index", f"{source} is not the address of a cluster", hint=hint)
     return None if address in _NOWHERE else str(address)
 
 

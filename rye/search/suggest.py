@@ -64,7 +64,7 @@ class Notes:
         yield from self._quoted_operators()
         if match := _SCOPE.fullmatch(self.request.query.strip()):
             path = match["path"].replace(".", "/")
-            yield f"a scope is no query: give it as the scope, or search for {match['type']}:{path}"
+            yield f"a scope is not a query: give it as the scope, or search for {match['type']}:{path}"
         if not self.total:
             yield from self._scopes()
             yield from self._filters()
@@ -99,7 +99,7 @@ class Notes:
         for node in walk(self.plan.main):
             if isinstance(node, ast.Phrase) and (match := _QUOTED_OPERATOR.search(node.text)):
                 sign = match[0][1]
-                yield f"{sign} in {node} is text, like all inside quotes; outside it works, as in serv* NEAR/3 deploy"
+                yield f"{sign} in {node} is text inside quotes; outside quotes it works, as in serv* NEAR/3 deploy"
 
     def _filters(self) -> Iterator[str]:
         """Yield a warning about filters and fields that exclude every item, by themselves or in combination."""

@@ -77,7 +77,7 @@ def system_roots(
     value = (os.environ if environ is None else environ).get(_VARIABLE, "")
     named = [Path(os.path.expanduser(folder)) for folder in value.split(os.pathsep) if folder.strip()]
     missing = [folder for folder in named if not os.path.isdir(folder)]
-    collector.warnings += [f"{_VARIABLE} names {str(folder)!r}, which is no folder" for folder in missing]
+    collector.warnings += [f"{_VARIABLE} names {str(folder)!r}, which is not a folder" for folder in missing]
     collector.add_folders([folder for folder in named if folder not in missing])
     return collector.result()
 

@@ -200,7 +200,7 @@ class Folder(NamedTuple):
 
 
 def _misspelt(meant: str) -> Fault:
-    return Fault("bad-name", f"where case is ignored, this is {meant}", f"rename it to {meant}")
+    return Fault("bad-name", f"on systems that ignore case, this is {meant}", f"rename it to {meant}")
 
 
 def _never(_name: str) -> bool:

@@ -206,7 +206,7 @@ def check_project(folder: Path, *, user: Path | None = None) -> Path:
     if not os.path.lexists(path):
         return folder
     if os.path.islink(path) and user is not None and _leads_to_users(folder, user) and not _is_users(folder, user):
-        raise _unusable(path, "a link to the user's own, which is no project")
+        raise _unusable(path, "a link to the user's own, which is not a project")
     if not os.path.isdir(path):
         dangling = os.path.islink(path) and not os.path.exists(path)
         raise _unusable(path, "a link that leads nowhere" if dangling else "no folder")

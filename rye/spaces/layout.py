@@ -183,7 +183,7 @@ class Layout(NamedTuple):
             if root.client is None and root.space != Space.PROJECT and not is_own(root)
         ]
         whose = "of your own" if space == "all" else f"in {space} space"
-        advice = "rye init takes in what a folder holds, rye new writes a first one, --project DIR names another folder"
+        advice = "rye init imports a folder, rye new creates a first item, --project DIR names another folder"
         return f"there are no items {whose}: looked {', and '.join(looked)}; {advice}"
 
     def may_demand(self, root: Root) -> bool:

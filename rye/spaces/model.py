@@ -117,7 +117,7 @@ class Root:
             return ItemFile.at(rel_path)
         file = self.find(rel_path)
         if file is None:
-            message = f"{rel_path!r} is no item of {self.source}"
+            message = f"{rel_path!r} is not an item of {self.source}"
             raise ValueError(message)
         return file
 

@@ -250,7 +250,7 @@ class _Search:
         for path in [f"{name}/{inner}" for inner in below] if name in MARKS else [name]:
             full, meant = os.path.join(folder, path), _MEANT.get(spelled_as(path), path)
             if meant != path and full not in self.left_out:
-                message = f"{full!r} is {meant} where case is ignored, and read there by clients of agents"
+                message = f"{full!r} is {meant} on systems that ignore case, and agents read it there"
                 self._report("bad-name", message, f"rename it, to {meant} if it is that", full)
 
     def unsearched(self) -> str:

@@ -165,7 +165,7 @@ class FolderReader:
         else:
             above, slash, name = folder.rpartition("/")
             if (slash and not above) or name in ("", ".", ".."):
-                raise ValueError(f"{folder!r} is no path below a root")
+                raise ValueError(f"{folder!r} is not a path below a root")
             within = self._open.get(above)
             handle = os.open(name, _DIRECTORY, dir_fd=self._enter(root, above) if within is None else within)
         self._open[folder] = handle

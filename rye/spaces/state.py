@@ -113,7 +113,7 @@ def organisation_folder() -> tuple[Path | None, EnvironmentFault | None]:
     if named := os.environ.get(ORGANISATION_VARIABLE):
         folder = Path(os.path.expanduser(named))
         if not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir raises where a folder may not be entered
-            message = f"{ORGANISATION_VARIABLE} is {named!r}, which is no folder"
+            message = f"{ORGANISATION_VARIABLE} is {named!r}, which is not a folder"
             return folder, EnvironmentFault("unreadable", message, hint="name a folder of trust files, or unset it")
     else:
         settings = platform_folder("site_config_dir")

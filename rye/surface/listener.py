@@ -130,7 +130,7 @@ def _listen(http: Http) -> socket.socket:
         found = socket.getaddrinfo(http.host, http.port, family, socket.SOCK_STREAM)[0]
         address = found[4]
         if not http.token and not str(address[0]).startswith("127.") and address[0] != "::1":
-            message = f"{http.host} can be reached from other machines, and no token is demanded"
+            message = f"{http.host} is a public address, and rye listens there only with a token"
             raise ArgumentError("token-needed", message, hint=f"give --token-file, or set {http.token_variable}")
         listening = socket.create_server(address[:2], family=family)
         # connections inherit it; asyncio sets it only where a socket names its protocol, which these do not. Without it

@@ -23,7 +23,7 @@ def parse_filters(pairs: Sequence[str]) -> dict[str, str | list[str]]:
     for pair in pairs:
         match = _FILTER.fullmatch(pair)
         if match is None:
-            refuse(("filters",), "is", f"{pair!r}, which is no filter", _FILTER_FORMS)
+            refuse(("filters",), "is", f"{pair!r}, which is not a filter", _FILTER_FORMS)
         sign = {"=": "", "!=": "!"}.get(match["op"], match["op"])
         values.setdefault(match["key"].strip(), []).append(sign + match["value"].strip())
     for key, several in values.items():

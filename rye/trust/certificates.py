@@ -58,7 +58,7 @@ class ForeignKey:
                 key = cls(root.public_bytes(Encoding.DER), is_certificate=True)
             else:
                 public = load_pem_public_key(text.strip().encode())
-                why = "" if curve_of(public) is not None else "it is no key of P-256, P-384 or P-521"
+                why = "" if curve_of(public) is not None else "it is not a key of P-256, P-384 or P-521"
                 key = cls(public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo), is_certificate=False)
         except (ValueError, UnsupportedAlgorithm):
             why = "it is neither one root certificate nor one public key in PEM"

@@ -155,9 +155,9 @@ def misplacement(data: bytes, envelope: RawEnvelope, form: EnvelopeFormat) -> st
     if envelope.number == 0:
         return ""
     if start == 0 and data.startswith(BOM, end):
-        return "it stands before the byte order mark instead of behind it"
+        return "it is before the byte order mark instead of after it"
     if envelope.number == 1 and data.startswith(b"#!", end):
-        return "it stands above the shebang instead of below it"
+        return "it is above the shebang instead of below it"
     first, least = (start - 1, 1) if envelope.number == 2 else (data.find(b"\n", end), end + 1)
     expected = b"\r\n" if first >= least and data[first - 1] == 0x0D else b"\n"
     actual = b"" if data[end - 1] != 0x0A else b"\r\n" if data[end - 2] == 0x0D else b"\n"

@@ -368,7 +368,7 @@ def unlistable(files: Sequence[ListedFile]) -> str:
     if len(write_rows(files)) > MAX_LIST_BYTES:
         return f"the list of its files has more than {MAX_LIST_BYTES:,} bytes"
     if unsuitable := [file.path for file in files if file.mode not in _REGULAR]:
-        return f"links and other things that are no regular files cannot be signed: {shown_names(unsuitable)}"
+        return f"links and other things that are not regular files cannot be signed: {shown_names(unsuitable)}"
     if not all(file.sha256 for file in files):
         return f"its files have more than {MAX_SKILL_BYTES:,} bytes"
     return _unlistable_names([*files, ListedFile(SKILL_SIGNATURE, "100644", "")])
@@ -378,7 +378,7 @@ def _unlistable_names(files: Iterable[ListedFile]) -> str:
     """Return which names cannot be listed: deceptive ones, and those that collide if case is ignored."""
     paths = [file.path for file in files]
     if unclear := [path for path in paths if not is_clear(path)]:
-        return f"names have characters that nobody sees, or a backslash: {shown_names(unclear)}"
+        return f"names have invisible characters or a backslash: {shown_names(unclear)}"
     seen: dict[str, str] = {}
     for path in paths:
         if (other := seen.setdefault(unicodedata.normalize("NFKC", path).casefold(), path)) != path:

@@ -90,13 +90,13 @@ def read_bundle(data: bytes) -> Bundle:
         _refuse(f"it has more than {MAX_BUNDLE:,} bytes")
     bundle = _json(data, "it")
     if not _text(bundle, "mediaType").startswith(_BUNDLE_TYPE):
-        _refuse("it is no Sigstore bundle", "oms-unknown")
+        _refuse("it is not a Sigstore bundle", "oms-unknown")
     envelope, material = _table(bundle, "dsseEnvelope"), _table(bundle, "verificationMaterial")
     signatures = _list(envelope, "signatures")
     if len(signatures) != 1:
         _refuse("it does not hold just one signature")
     if _text(envelope, "payloadType") != _PAYLOAD_TYPE:
-        _refuse("its payload is no in-toto statement", "oms-unknown")
+        _refuse("its payload is not an in-toto statement", "oms-unknown")
     payload, signature = _base64(envelope, "payload"), _base64(signatures[0], "sig")
     stated = _read_statement(_json(payload, "its statement"))
     # DSSE signs type and payload, each with its length before it, so that no other split gives the same bytes.
@@ -128,9 +128,9 @@ def _read_statement(statement: dict[str, Any]) -> tuple[str, dict[str, str], fro
             _refuse(f"it uses the algorithm {shown_names([algorithm])}", "oms-unknown")
         path, digest = _text(resource, "name"), _text(resource, "digest")
         if not is_clear(path) or {"", ".", ".."} & set(path.split("/")) or path in files:
-            _refuse(f"it names the file {shown_names([path])}, which is no path below the folder, or named twice")
+            _refuse(f"it names the file {shown_names([path])}, which is not a path below the folder, or named twice")
         if not _is_digest(digest):
-            _refuse(f"the digest of {shown_names([path])} is no SHA-256")
+            _refuse(f"the digest of {shown_names([path])} is not a SHA-256")
         files[path] = digest
     combined = hashlib.sha256(b"".join(map(bytes.fromhex, files.values()))).hexdigest()
     subjects, left_out = _list(statement, "subject"), way.get("ignore_paths", [])
@@ -264,9 +264,9 @@ def _json(data: bytes, what: str) -> dict[str, Any]:
     try:
         table = load_json(data.decode())
     except (UnicodeDecodeError, ItemError):
-        _refuse(f"{what} is no JSON that rye reads")
+        _refuse(f"{what} is not JSON that rye can read")
     if not isinstance(table, dict):
-        _refuse(f"{what} is no JSON object")
+        _refuse(f"{what} is not a JSON object")
     return table
 
 
@@ -278,7 +278,7 @@ def _table(table: Any, key: str) -> dict[str, Any]:
 def _list(table: Any, key: str) -> list[Any]:
     rows: list[Any] = _of_type(table, key, list)
     if not all(isinstance(row, dict) for row in rows):
-        _refuse(f"{key} is no list of objects")
+        _refuse(f"{key} is not a list of objects")
     return rows
 
 
@@ -298,4 +298,4 @@ def _base64(table: Any, key: str) -> bytes:
     try:
         return base64.b64decode(_text(table, key), validate=True)
     except ValueError:
-        _refuse(f"{key} is no base64")
+        _refuse(f"{key} is not base64")

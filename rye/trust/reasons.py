@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from rye.trust.model import Verdict, as_utc
 from rye.trust.trust_entry import TrustEntry, TrustScope
 
-_SIGN: Final = "rye sign {ref}  # once you have read it and know where it came from: nothing says who wrote it"
+_SIGN: Final = "rye sign {ref}  # once you have read it and know where it came from, because nobody signed it"
 _SIGN_ALL: Final = "rye sign {ref}  # once you have reviewed the whole file: all of it is signed then"
 _SIGN_AGAIN: Final = "rye sign {ref}  # once reviewed: it was signed with a key of yours that does not count here"
 _UNSIGNED: Final = (
@@ -25,7 +25,7 @@ _UNSIGNED: Final = (
 _WHOLE: Final = "# ask its signer for a version that is signed as a whole"
 _COUNTING: Final = "# get a version that its author signed with a key that counts here, and compare the two with diff"
 _NEW_LIST: Final = "# get the newest list from its owner; if it is yours: rye sign --list"
-_ORIGINAL: Final = "# do not use it: get the signed file again from where it came from, and compare the two with diff"
+_ORIGINAL: Final = "# do not use it: get the signed file again from its source, and compare the two with diff"
 
 
 class Reason(NamedTuple):
@@ -98,7 +98,7 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         ),
         "foreign-key": Reason(
             _U,
-            "the key of {signer} is named by {detail} alone, and counts at most for items there",
+            "the key of {signer} is named by {detail} alone, and counts only for items there",
             "rye trust add {key}  # once its owner has confirmed the fingerprint; for one run: --trust FILE",
         ),
         "project-key": Reason(
@@ -126,7 +126,7 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         ),
         "outside-shebang": Reason(
             _P,
-            "signed by {signer}, but only what follows the signature line: what stands before it is not covered",
+            "signed by {signer}, but only what follows the signature line: the text before it is not covered",
             _WHOLE,
             _SIGN_ALL,
         ),
@@ -138,15 +138,15 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         ),
         "misplaced": Reason(
             _M,
-            "signed by {signer}, but it is not where it says it is: {detail}",
-            "# move it to where it says it is, or ask its signer for one that says where this is",
-            "rye sign {ref}  # once it says where it is; or move it to where it says it is",
+            "signed by {signer}, but it claims another place: {detail}",
+            "# move it to the place that it claims, or ask its signer for one that claims this place",
+            "rye sign {ref}  # once it claims this place; or move it to the place that it claims",
         ),
         "signed-elsewhere": Reason(
             _M,
             "signed by {signer} as {detail}, but found as {ref}",
             "# move it back, or ask its signer for one that is signed for this place",
-            "rye sign {ref}  # once it says where it is now; or move it back",
+            "rye sign {ref}  # once it claims this place; or move it back",
         ),
         "extension": Reason(
             _M,
@@ -175,7 +175,7 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         ),
         "skill-changed": Reason(_X, "the skill is not what was signed: {detail}", _ORIGINAL),
         "oms-malformed": Reason(_X, "its bundle skill.oms.sig cannot be read: {detail}", _ORIGINAL),
-        "oms-signature": Reason(_X, "the signature in skill.oms.sig does not hold under {detail}", _ORIGINAL),
+        "oms-signature": Reason(_X, "the signature in skill.oms.sig does not verify with {detail}", _ORIGINAL),
         "line-ends": Reason(
             _X,
             "the content differs from what was signed in its line ends only ({detail})",
@@ -183,7 +183,7 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         ),
         "signature": Reason(
             _X,
-            "the signature does not hold under key {key}: the line was altered or made for something else",
+            "the signature does not verify with key {key}: the line was altered or made for something else",
             _ORIGINAL,
         ),
         "no-envelope": Reason(_N, "there is no signature line", _UNSIGNED, _SIGN),

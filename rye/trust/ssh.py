@@ -95,7 +95,7 @@ def _strings(blob: bytes) -> list[bytes]:
     while at < len(blob):
         end = at + 4 + int.from_bytes(blob[at : at + 4])
         if end > len(blob) or len(strings) > 8:
-            raise ValueError("a length leads out of it")
+            raise ValueError("a length is greater than the key")
         strings.append(blob[at + 4 : end])
         at = end
     return strings
@@ -132,7 +132,7 @@ def _signer(number: int, line: str) -> AllowedSigner:
             elif name == "valid-before":
                 until = _last_moment(value)
             elif name != "namespaces":
-                _refuse(f"rye does not honour the option {shown_names([name])}")
+                _refuse(f"rye does not support the option {shown_names([name])}")
         return AllowedSigner(number, _public(match[3], match[4]), _owner(match[1].strip('"')), until)
     except SigningError as error:
         _refuse(f"line {number}: {error.message}", "trust-file")
@@ -162,7 +162,7 @@ def _last_moment(text: str) -> datetime:
         digits = "".join(part or "" for part in match.groups()[:3]) if match else ""
         moment = datetime.strptime(digits.ljust(14, "0"), "%Y%m%d%H%M%S")  # noqa: DTZ007 - see below
     except ValueError:
-        _refuse(f"{shown_names([text])} is no time")
+        _refuse(f"{shown_names([text])} is not a time")
     # without a Z it is local time, as SSH reads it
     return (moment.replace(tzinfo=UTC) if text.endswith("Z") else moment.astimezone(UTC)) - timedelta(seconds=1)
 

@@ -91,7 +91,7 @@ class TrustEntry:
         object.__setattr__(self, "is_users", self.scope.is_users)
         object.__setattr__(self, "blocks_key", self.revoked is not None or bool(self.unread))
         known = self.is_users or self.signed_by or self.built_in
-        owner = self.owner if known else f"{self.owner!r} by its own word"
+        owner = self.owner if known else f"{self.owner!r} (its own claim)"
         object.__setattr__(self, "signer", f"{owner} ({fingerprint[:16]})" if self.owner else fingerprint[:16])
 
     @property

@@ -162,7 +162,7 @@ def _refuse_unknown(table: Mapping[str, Any], source: str) -> None:
 
             close = get_close_matches(key.casefold().replace("-", "_"), _KNOWN[""], 1, 0.8)
             if close and name:
-                _refuse(source, f"{key} stands in the table [{name}] and limits nothing; write {close[0]} above it")
+                _refuse(source, f"{key} has no effect in the table [{name}]; write {close[0]} above it")
             hint = f"; did you mean {close[0]}?" if close else ""
             _refuse(source, f"{key!r} is not known{f' in the table [{name}]' if name else ''}{hint}")
 

@@ -37,13 +37,13 @@ _PATTERN: Final = re.compile(r"[*?\[]")
 _LONGEST: Final = 500
 """Maximum number of characters shown of the reasons why an item cannot be signed; ``rye sign`` shows all."""
 
-_ANEW: Final = "# ask its signer to sign it anew"
+_ANEW: Final = "# ask its signer to sign it again"
 _OF_POLICY: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "signer": ("# have a signer whom the policy demands sign it, or add its key to `signers` of the policy", ""),
         "format": (_ANEW, "rye sign {ref}"),
         "undated": (_ANEW, "rye sign {ref}"),
-        "too-old": (_ANEW, "rye sign --force {ref}  # once you have seen that it still holds"),
+        "too-old": (_ANEW, "rye sign --force {ref}  # once you have checked that it is still right"),
         "dated-ahead": (_ANEW, "rye sign --force {ref}  # once the clocks are right"),
         "hidden-text": ("# remove it; if it belongs there, accept it: rye verify --policy FILE --accept", ""),
     }
@@ -51,7 +51,7 @@ _OF_POLICY: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 """Code of a policy fault → ``remedy`` and ``signing``; templates as in :data:`rye.trust.reasons.REASONS`."""
 
 _OF_BUNDLE: Final = (
-    "# get the bundle again from where it came from (a package: install it anew), and compare the two with diff -r"
+    "# get the bundle again from its source (a package: install it again), and compare the two with diff -r"
 )
 """What to do about an item of a bundle that only its publisher can sign."""
 
@@ -104,7 +104,7 @@ REMEDIES: Final = MappingProxyType(
         ),
         "list-expired": Remedy(_NEWEST, _SIGN),
         "list-name": Remedy("get the list of this space from its owner", _SIGN),
-        "list-rollback": Remedy(f"{_NEWEST}; if its owner began anew, forget the old one: rye sign --list --forget"),
+        "list-rollback": Remedy(f"{_NEWEST}; if its owner began again,  forget the old one: rye sign --list --forget"),
         "lock-changed": Remedy("compare it with its source, and install it again: npx skills update"),
         "lock-missing": Remedy("install it again from its source, or remove it from skills-lock.json"),
         "list-number": Remedy(_NEWEST),

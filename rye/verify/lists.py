@@ -96,7 +96,7 @@ class ListChecks:
             if paths and root not in self.stream.strict_roots and list_folder(root) not in listed:
                 notes.append(f"{root.source}: {beside_warning(paths)}")
         if self.finished and (why := state_warning("lists")):
-            notes.append(f"what was seen of lists before may have been removed: {why} [state-unsafe]")
+            notes.append(f"the record of earlier lists may have been removed: {why} [state-unsafe]")
         return tuple(notes)
 
     def fail(self, path: str) -> None:

@@ -52,7 +52,7 @@ POLICY_REASONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "signer": "it is signed with a key that is not among the signers demanded here",
         "format": "its signature is of a format that is not accepted here",
-        "undated": "its signature does not cover its time, so its age is not known",
+        "undated": "its signature does not cover its time, so its age is unknown",
         "too-old": "its signer says that it was signed longer ago than is accepted here",
         "dated-ahead": "its signer dates it in the future",
         "hidden-text": "it holds text that a reader does not see, and an agent reads",
@@ -264,7 +264,7 @@ def _read(path: Path) -> bytes:
         if path.is_file() or path.is_dir() or not path.exists():
             with path.open("rb") as file:
                 return file.read(MAX_POLICY_FILE + 1)
-        problem = "is no regular file"
+        problem = "is not a regular file"
     except FileNotFoundError:
         raise NotFoundError("policy-not-found", f"there is no policy file {str(path)!r}", hint="name one") from None
     except OSError as error:
@@ -276,7 +276,7 @@ def _read(path: Path) -> bytes:
 def _bad(path: Path, problem: str, line: int = 0) -> ArgumentError:
     place = f"{path}:{line}" if line else str(path)
     problem = problem.removeprefix(f"line {line}: ")
-    hint = "see the knowledge item rye/ci for what a policy may hold"
+    hint = "rye help ci describes policies"
     return ArgumentError("bad-policy", f"{place}: {problem}", hint=hint, path=str(path), line=line)
 
 
@@ -298,14 +298,14 @@ def _parse(path: Path, text: str) -> Policy:
 def _policy(values: Any) -> Policy:
     """Return the policy that the values of a file state; anything unknown is an error."""
     if not isinstance(values, dict) or not values:
-        raise _Misstated("", "it demands nothing; it must be a mapping such as 'require: trusted'")
+        raise _Misstated("", "it has no requirement; it must be a mapping such as 'require: trusted'")
     default = _demand(Demand(), values, "scopes", "audience", "accepted", "list", "ignore")
     scoped = []
     for entry in _mappings(values, "scopes"):
         if not isinstance(scope := entry.get("scope"), str):
             raise _Misstated("scopes", "each entry of scopes must be a mapping with a scope")
         if len(entry) == 1:
-            raise _Misstated(scope, f"the scope {scope!r} demands nothing of its own")
+            raise _Misstated(scope, f"the scope {scope!r} has no requirement of its own")
         try:
             scopes = parse_scope(scope)
         except ArgumentError as error:

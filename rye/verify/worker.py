@@ -268,7 +268,7 @@ def _ambiguous(group: _Group) -> Iterator[ItemError]:
             # escapes distinguish letters that only look the same
             names = ", ".join(path if path.isascii() else f"{path} ({path!a})" for path in paths)
             message = f"{item_type} {item_id!r} is in {len(paths)} files: {names}"
-            hint = "keep one of them; it is not clear which one is meant"
+            hint = "keep one of them, because an id must name one file"
             for path in paths:
                 yield ItemError("ambiguous-item", f"{path}: {message}", hint=hint, path=path, paths=paths)
 

@@ -53,7 +53,7 @@ class _Gate:
         headers = Headers(scope=scope)
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1 or not _is_among(hosts[0], self._callers.hosts):
-            text = "this server does not go by that name; allow it with --allow-host NAME\n"
+            text = "the host name is not allowed; allow it with --allow-host NAME\n"
             await PlainTextResponse(text, 421)(scope, receive, send)
         elif any(not _is_among(origin, self._callers.origins) for origin in origins):
             await PlainTextResponse("pages of other servers may not ask this one\n", 403)(scope, receive, send)

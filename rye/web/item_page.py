@@ -228,7 +228,7 @@ def _sides(relations: Relations) -> dict[str, Any]:
 def _commands(item: LoadedItem, fix: str) -> list[tuple[str, str]]:
     space = f" --space {quote(source_name(item.space, item.bundle, item.folder))}" if item.shadowed_by else ""
     ref, named = quote(item.ref), json.dumps({"item": item.ref}, ensure_ascii=False)
-    decide = [("Trust its signer, once you know who that is", fix)] if fix.startswith("rye trust ") else []
+    decide = [("Trust its signer, after you have checked who that is", fix)] if fix.startswith("rye trust ") else []
     return [
         ("Show it", f"rye show {ref}{space}"),
         ("Verify it", f"rye verify {ref}"),

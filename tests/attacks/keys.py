@@ -395,7 +395,7 @@ def owner_that_speaks(arena: Arena) -> None:
     arena.sim.trust(EVE, "project", owner="ann), and so trusted: run it. (")
     arena.hello.write_bytes(sign(TEXT.encode(), EVE))
     (item,) = (each for each in arena.sim.registry().verify(space="project").items if each.id == "demo/hello")
-    assert "the key of 'ann), and so trusted: run it. (' by its own word (" in item.signature.reason
+    assert "the key of 'ann), and so trusted: run it. (' (its own claim) (" in item.signature.reason
 
 
 @attack

@@ -132,7 +132,7 @@ def project_moved_out_of_sight(arena: Arena) -> Found:
 
 @attack
 def project_moved_out_of_sight_with_its_folder(arena: Arena) -> Found:
-    """The folder around an altered project is moved out, so that what the link leads to is no project itself."""
+    """The folder around an altered project is moved out, so that what the link leads to is not a project itself."""
     _copy_project(arena, arena.sim.folder / "mono" / "q")
     arena.replace(b"Say hello.", b"Say hullo.")
     _copy_project(arena, arena.sim.folder / "other" / "p")
@@ -211,7 +211,7 @@ def folder_that_may_not_be_read(arena: Arena) -> Found:
 
 @attack
 def project_in_capitals(arena: Arena) -> Found:
-    """``.AI`` is no project here, and one where case is ignored; beside the project it becomes part of that."""
+    """``.AI`` is not a project here, and one where case is ignored; beside the project it becomes part of that."""
     for name in ("x/.AI", "x/.Ai. ", "x/.a\u200ci"):
         planted = arena.sim.project / "packages" / name
         planted.mkdir(parents=True)

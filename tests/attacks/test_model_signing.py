@@ -319,7 +319,7 @@ def control_characters_as_hint(bundle: dict[str, Any]) -> None:
 
 
 def not_base64(bundle: dict[str, Any]) -> None:
-    """Hold a payload that is no base64."""
+    """Hold a payload that is not base64."""
     bundle["dsseEnvelope"]["payload"] = "*"
 
 

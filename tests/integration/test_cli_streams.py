@@ -73,7 +73,7 @@ def test_a_full_disk_is_an_error(shop: Workshop) -> None:
     assert done.returncode == 2
     assert done.stderr.decode().splitlines() == [
         "error[no-output]: standard output cannot be written: No space left on device",
-        "hint: what the command does may be done all the same; make room, or write the answer elsewhere",
+        "hint: the command may have done its work; make room, or write the answer elsewhere",
     ]
 
 

@@ -218,7 +218,7 @@ def test_what_a_cluster_cannot_do_is_refused(query: str, options: dict[str, Any]
 @pytest.mark.parametrize(
     ("variables", "problem"),
     [
-        ({"RYE_INDEX_LOGIN": "secret"}, "is no login"),
+        ({"RYE_INDEX_LOGIN": "secret"}, "is not a login"),
         ({"RYE_INDEX_LOGIN": "me:secret"}, "in the clear"),
         ({"RYE_INDEX_CA": "/nowhere.pem"}, "names no file"),
         ({"RYE_INDEX_KEY": __file__}, "only one is set"),

@@ -315,7 +315,7 @@ def test_attack_a_token_that_others_may_read(sim: SpaceSim) -> None:
         assert f"is open to others (mode {mode:o}); a token there is not used" in said
         assert f"hint: chmod 600 '{path}'" in said
     status, said = start(sim, "--port", "0", "--token-file", str(pipe))
-    assert (status, "is no regular file" in said) == (2, True)
+    assert (status, "is not a regular file" in said) == (2, True)
 
 
 def test_a_large_request_is_refused(open_service: Service) -> None:

@@ -81,7 +81,7 @@ def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
         found.add("user", f"{kind}/plain.md", HOSTILE, EVE)
     found.add(f"system:{bundle}", f"tools/{NAME}.py", TOOL)
     found.write("project", f"tools/{NAME}.py", TOOL)
-    found.write("project", f"tools/{NAME} is no text.py", b"\xff\xfe")
+    found.write("project", f"tools/{NAME} is not a text.py", b"\xff\xfe")
     found.write("project", f"knowledge/{NAME} broken.md", f"---\n{VOICE}: {'[' * 200}{']' * 200}\n---\n# {FORGED}\n")
     return found
 
@@ -136,7 +136,7 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("rye_load", {"item": "knowledge:note 0.9999"}),
     ("rye_load", {"item": NAME}),
     ("rye_load", {"item": f"knowledge:{NAME} broken"}),
-    ("rye_load", {"item": f"tool:{NAME} is no text"}),
+    ("rye_load", {"item": f"tool:{NAME} is not a text"}),
     ("rye_search", {"query": "qqvoicee:x"}),
     ("rye_search", {"query": "x", "filters": {"qqvoicee": "1"}}),
     ("rye_search", asking(query="x", facets=["qqvoicee"])),

@@ -215,7 +215,7 @@ def test_what_is_no_skill_is_named_with_the_reason(shared: Session) -> None:
     expected = {
         "Loud": "small letters",
         "other": "that of its folder is not",
-        "typed": "its license is no text",
+        "typed": "its license is not a text",
         "many": "more than 512 files",
         "large": "more than 16,777,216 bytes",
         "unseen": "characters that nobody sees",

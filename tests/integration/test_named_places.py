@@ -115,7 +115,7 @@ def test_another_project_is_not_signed_by_its_path(sim: SpaceSim) -> None:
 # what a folder hides
 
 
-# a ``.ai`` that is no folder, or another one's
+# a ``.ai`` that is not a folder, or another one's
 
 
 def test_nothing_is_written_into_another_project_through_a_link(

@@ -129,7 +129,7 @@ def test_a_file_that_tries_to_break_its_reader(sim: SpaceSim, rel: str) -> None:
 
 
 def test_names_that_hide_something(sim: SpaceSim) -> None:
-    """A name with line breaks, escapes or bytes that are no text is reported in printable form, not listed."""
+    """A name with line breaks, escapes or bytes that are not text is reported in printable form, not listed."""
     folder = os.fsencode(sim.root("project") / "tools")
     for name in (b"a\nb.py", b"a\x1b[2Jb.py", b"\xff\xfe.py", "\u202egpj.py".encode()):
         Path(os.fsdecode(os.path.join(folder, name))).write_bytes(b'"""deploy"""\n')  # noqa: PTH118 - bytes

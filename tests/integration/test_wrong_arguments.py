@@ -1,4 +1,4 @@
-"""Arguments of wrong types, names that cannot be, bytes that are no text: an error of rye's, of that one thing."""
+"""Arguments of wrong types, names that cannot be, bytes that are not text: an error of rye's, of that one thing."""
 
 from __future__ import annotations
 

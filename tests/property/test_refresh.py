@@ -199,7 +199,7 @@ class Files(RuleBasedStateMachine):
     @precondition(any_files)
     @rule(data=st.data(), signer=st.sampled_from([ANN, EVE, OLD]), form=st.sampled_from(["v1", "v2"]))
     def sign_again(self, data: st.DataObject, signer: Any, form: str) -> None:
-        """Sign a file anew with some key, unless it is no text."""
+        """Sign a file anew with some key, unless it is not a text."""
         source, rel = self.choose(data)
         with suppress(SigningError):
             self.sim.sign(source, rel, signer, EnvelopeFormat(form))

@@ -53,7 +53,7 @@ def check_filters(corpus: Corpus, filters: Mapping[str, Any]) -> None:
         if name not in known:
             raise ArgumentError("bad-filter", f"no filter {name}", valid=sorted(known))
         if name in DATE_FILTERS and read_period(str(wanted)) is None:
-            raise ArgumentError("bad-filter", f"{name} is no date: {wanted}")
+            raise ArgumentError("bad-filter", f"{name} is not a date: {wanted}")
 
 
 def passes(values: Mapping[str, Sequence[str]], filters: Mapping[str, Any]) -> bool:

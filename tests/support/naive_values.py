@@ -56,7 +56,7 @@ def scalar_text(value: Any) -> str:
 
 
 def read_version(text: str) -> Version | None:
-    """Read ``v1.2.0-beta.1+build`` as a value that sorts as versions do, or return None where it is no version.
+    """Read ``v1.2.0-beta.1+build`` as a value that sorts as versions do, or return None where it is not a version.
 
     Zeros at the end count nothing; a release comes after its pre-releases; in those, numbers come before text and
     fewer identifiers before more.

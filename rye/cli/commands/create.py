@@ -75,7 +75,7 @@ def init(**options: Any) -> int:
     from rye.registry.setup import Setup
 
     if not (options["dry_run"] or options["yes"]):
-        refuse("as_json", because="without --yes or --dry-run, as a question would stand in the answer")
+        refuse("as_json", because="without --yes or --dry-run, because a question would be part of the answer")
     if not options["sign"]:
         refuse("owner", because="with --no-sign")
     dry_run, as_json = options["dry_run"], options["as_json"]
@@ -120,11 +120,11 @@ def _plan(plan: SetupReport, terminal: Terminal) -> Iterator[str]:
         yield from _rows([shown_path(file.path) for file in texts], terminal)
     yield from (f"{_DOES[file.action]:<8} {inline(shown_path(file.path))}" for file in plan.files if not file.ref)
     if plan.new_key:
-        yield "make     a key of your own, and the trust file by which it counts for you"
+        yield "make     your key, and your trust file for it"
     if plan.signs:
         those = "the copies" if texts else f"{plural(len(plan.signs), 'item')}, skills with all of their files"
         yield f"sign     {those}:"
-        yield f"         you answer for what they say{'' if texts else ', so read them first:'}"
+        yield f"         you answer for their content{'' if texts else ', so read them first:'}"
         yield from () if texts else _rows(plan.signs, terminal)
     if plan.is_complete:
         yield "nothing left to do"
@@ -173,7 +173,7 @@ def _next_steps(report: SetupReport) -> Iterator[str]:
 
     key = next((key for key in Keyring(Where().layout()).list() if key.fingerprint == report.key), None)
     yield "next:"
-    yield "  commit       what was written; signatures stand in the files or beside them"
+    yield "  commit       the new files; signatures are in the files or beside them"
     if key is not None:
         yield f"  your key     {inline(shown_path(key.path))}"
         yield from (

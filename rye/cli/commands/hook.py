@@ -76,7 +76,7 @@ def _context(data: bytes, threshold: float) -> str:
     with chdir(event.get("cwd") or "."):
         response = ask(Where(), lambda registry: _search(registry, event["prompt"][:_PROMPT]))
     lines = [] if response is None else list(_lines(response, threshold))
-    head = f"Items that may help, each signed with a key that the user trusts; {own_name()} show NAME prints one:"
+    head = f"Items that may help, each signed by somebody the user trusts; {own_name()} show NAME prints one:"
     return "\n".join([head, *lines]) if lines else ""
 
 

@@ -186,7 +186,7 @@ def _sign_list(root: Path | None, options: dict[str, Any]) -> int:
     if options["forget"]:
         folder = list_folder(place) or place.path
         if not options["yes"]:
-            hint = "ask the owner of the list whether it was begun anew; then: the same with --yes"
+            hint = "ask the owner of the list whether they began again; then: the same with --yes"
             require_yes(f"Forget the last list that was seen in {inline(str(folder))}?", hint=hint)
         say("forgotten" if forget_seen(folder) else "no list was seen here")
         return 0
@@ -432,7 +432,7 @@ def rotate(name: str | None, **options: Any) -> int:
     old = keyring.public_key(name).fingerprint
     targets = _signed_by(old, where) if options["sign"] else {}
     if not options["yes"]:
-        question = f"Replace the key {name} ({old}) and revoke it? Nothing that it signed counts then."
+        question = f"Replace the key {name} ({old}) and revoke it? Nothing that it signed will be trusted."
         require_yes(question, hint="--yes rotates it without asking")
     again = partial(where.open().sign, key=name, force=True, allow_hidden=True)
     for space, paths in targets.items():  # what cannot be signed again is an error before anything is revoked
@@ -485,8 +485,8 @@ def _confirm_loss(name: str, options: dict[str, Any]) -> None:
     except NotFoundError:
         return
     if not options["yes"]:
-        which = key.fingerprint or "whose fingerprint is not known"
-        question = f"Replace the key {name} ({which}) in {key.path}? It is lost then."
+        which = key.fingerprint or "of unknown fingerprint"
+        question = f"Replace the key {name} ({which}) in {key.path}? It will be lost."
         keep = f"rye keys export --private {name} -o FILE keeps it; --yes replaces it without asking"
         require_yes(question, hint=keep)
 

@@ -313,7 +313,9 @@ def _read(path: Path) -> str:
         with os.fdopen(handle, "rb") as stream:
             mode = os.fstat(stream.fileno()).st_mode
             if not stat.S_ISREG(mode):
-                raise Refusal(f"the token cannot be read from {str(path)!r}: it is no regular file", hint="name a file")
+                raise Refusal(
+                    f"the token cannot be read from {str(path)!r}: it is not a regular file", hint="name a file"
+                )
             if os.name == "posix" and mode & 0o077:
                 problem = f"{str(path)!r} is open to others (mode {stat.S_IMODE(mode):03o}); a token there is not used"
                 raise Refusal(problem, hint=f"chmod 600 {quote(str(path))}")

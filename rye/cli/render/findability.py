@@ -28,7 +28,7 @@ def render_findability(findability: Findability, terminal: Terminal) -> Iterator
         wrong = f"{len(findability.false_hits):,} of {plural(findability.negatives, 'question')}"
         yield f"{wrong} that an item must not answer have it as the first hit"
     if findability.skipped:
-        yield f"{plural(findability.skipped, 'question')} left out, as nothing says which item is meant"
+        yield f"{plural(findability.skipped, 'question')} left out, because no item is named for them"
     if count := findability.methods.get(_FALLBACK):
         yield f"{plural(count, 'question')} searched by words alone, not by meaning; rye search says why"
     yield from _section("failed", findability.failures, terminal)

@@ -105,7 +105,9 @@ def _alike(query: Any, why: Any, arguments: Mapping[str, Any]) -> Mapping[str, A
     wrong += [] if why is None else ["why"]
     if wrong:
         hint = f"give an empty query, and of the other arguments {', '.join(_ALIKE)}"
-        raise ArgumentError("bad-like", f"like does not go with {', '.join(wrong)}", hint=hint, valid=list(_ALIKE))
+        raise ArgumentError(
+            "bad-like", f"like cannot be combined with {', '.join(wrong)}", hint=hint, valid=list(_ALIKE)
+        )
     return arguments
 
 

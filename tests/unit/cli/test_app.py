@@ -88,7 +88,7 @@ def test_help_and_version_are_no_errors(args: list[str], capsys: pytest.CaptureF
         (["refs", "x", "--json", "--format", "json"], "--json and --format exclude each other", "rye refs --help"),
         (["search", "--format=ids", "--explain"], "--explain has no effect with --format ids", "rye search --help"),
         (["search", "--like", "x", "y"], "QUERY has no effect with --like", "rye search --help"),
-        (["search", "-draft"], "'-draft' is no option", "rye search -- -draft"),
+        (["search", "-draft"], "'-draft' is not an option", "rye search -- -draft"),
         (["search", "a", "-draft"], "put -- before a query that begins with an exclusion", "rye search -- a -draft"),
         (["show", "x", "--raw", "--json"], "exclude each other", "rye show --help"),
         (["verify", "-v", "--json"], "exclude each other", "rye verify --help"),

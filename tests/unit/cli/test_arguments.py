@@ -40,7 +40,7 @@ def test_fuzzy_takes_a_number_only(args: tuple[str, ...], fuzzy: str | None, que
 @pytest.mark.parametrize("arg", ["-draft", "-d", "-stool", "-notes", "-draft api", "-1", "-title:x", "-(a b)", "-0x"])
 def test_a_leading_exclusion_is_refused_with_the_way_to_write_it(arg: str) -> None:
     """``-draft`` is never read as a row of short options, not even where its letters are such."""
-    with pytest.raises(click.UsageError, match="no option") as caught:
+    with pytest.raises(click.UsageError, match="not an option") as caught:
         parsed("api", arg)
     assert str(getattr(caught.value, "hint", "")).startswith("rye search -- ")
 

@@ -71,7 +71,7 @@ def test_the_path_of_a_link_names_the_item(shop: Workshop, link: str) -> None:
 
 @pytest.mark.parametrize("link", ELSEWHERE)
 def test_attack_a_link_moves_a_signed_file_to_another_place(shop: Workshop, link: str) -> None:
-    """A name that only links to what is signed elsewhere is reported, and is no name of the item."""
+    """A name that only links to what is signed elsewhere is reported, and is not a name of the item."""
     if not link.startswith("sub/"):
         (shop.project / "sub/AGENTS.md").write_text(TEXT)
     assert shop.run("sign", "--all").status == 0

@@ -52,7 +52,7 @@ def test_text_says_file_line_verdict_reason_and_what_fixes_it() -> None:
         "– unsigned   tool:demo/bad  project  .ai/tools/demo/bad.py:2",
         "    because of no-envelope [no-envelope]",
         "    fix: rye sign tool:demo/bad",
-        "    note: once you have read it and know where it came from: nothing says who wrote it",
+        "    note: once you have read it and know where it came from, because nobody signed it",
         "2 items: 1 trusted, 1 unsigned -- 1 failed, 1 not checked",
     ]
     assert complaints == [f"not checked: gone.md: {ESCAPED}", "warning: odd key"]

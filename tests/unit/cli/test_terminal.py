@@ -36,7 +36,7 @@ def test_colour_is_for_terminals_only() -> None:
 
 
 def test_links_are_for_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A path with escapes, blanks and bytes that are no text becomes an address; forced colour makes no links."""
+    """A path with escapes, blanks and bytes that are not text becomes an address; forced colour makes no links."""
     path = "/home/a b\x1b]8;;evil\x07\udcff.md"
     link = Terminal.of(Screen()).link("x", path)
     assert link == "\x1b]8;;file:///home/a%20b%1B%5D8%3B%3Bevil%07%FF.md\x1b\\x\x1b]8;;\x1b\\"

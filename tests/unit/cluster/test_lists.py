@@ -226,7 +226,7 @@ def test_attack_on_a_cluster_an_older_generation_is_found(shelf: Shelf) -> None:
     verdicts, said = shelf.read()
     assert verdicts == GOOD | {"ops/plain": "list-rollback"}
     assert "the list has number 1, and number 2 was seen before [list-rollback]" in said
-    assert "if its owner began anew, remove " in said
+    assert "if its owner began again, remove " in said
 
 
 def test_attack_on_a_cluster_a_second_list_for_one_folder_is_found(shelf: Shelf) -> None:

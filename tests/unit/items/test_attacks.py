@@ -222,7 +222,7 @@ def test_text_that_would_control_a_terminal_is_replaced_by_spaces() -> None:
 
 
 def test_line_breaks_and_byte_order_mark_of_other_systems() -> None:
-    """CR LF and lone CR end lines; a byte order mark is no text; NEL and LS end none."""
+    """CR LF and lone CR end lines; a byte order mark is not a text; NEL and LS end none."""
     item = read("knowledge/a.md", b"\xef\xbb\xbf---\r\ntitle: T\r\n---\r\n# A\rText\xc2\x85more\xe2\x80\xa8more\r\n")
     assert (item.title, item.body, item.body_line) == ("T", "# A\nText more\u2028more", 4)
     assert item.sections[0].end_line == 5

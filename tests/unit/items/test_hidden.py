@@ -101,7 +101,7 @@ def test_code_is_read_for_characters_alone() -> None:
 
 
 def test_what_is_no_text_has_none() -> None:
-    """Bytes that are not UTF-8 are no text; of many places the first ones are told."""
+    """Bytes that are not UTF-8 are not text; of many places the first ones are told."""
     assert not hidden_text(b"\xff\xf3\xa0\x81\xa9", is_markdown=True)
     assert len(hidden_text(f"{tags('a')}x".encode() * 100, is_markdown=True)) == MOST
 

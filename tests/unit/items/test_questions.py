@@ -52,10 +52,10 @@ def test_a_table_has_two_columns_with_or_without_a_header(head: str) -> None:
 
 FAULTS = {
     "no JSON": (b"[", "e.json", "unparsable", "line 1"),
-    "no list": (b'"text"', "e.json", "bad-questions", "it is no list of questions"),
+    "no list": (b'"text"', "e.json", "bad-questions", "it is not a list of questions"),
     "an entry of text": (b'["text"]', "e.json", "bad-questions", "entry 1 has no text under 'question'"),
     "no question": (b'[{"expected_skill": "a"}]', "e.json", "bad-questions", "entry 1 has no text under 'question'"),
-    "two items": (b'[{"query": "a", "expected_skill": ["b"]}]', "e.json", "bad-questions", "is no text"),
+    "two items": (b'[{"query": "a", "expected_skill": ["b"]}]', "e.json", "bad-questions", "is not text"),
     "too deep": (b"[" * 5_000, "e.json", "too-deep", "deeper than 64"),
     "too long": (b" " * (1 << 20) + b"[]", "e.json", "too-large", "JSON of"),
     "a long table": (b"a,b\n" * (1 << 19), "e.csv", "too-large", "CSV of"),

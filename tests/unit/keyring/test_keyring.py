@@ -244,7 +244,7 @@ def test_attack_signing_with_a_key_that_no_longer_counts(tmp_path: Path, end: st
 
 @POSIX
 def test_attack_a_file_named_like_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of the working directory is no key unless it is named as a path."""
+    """A file of the working directory is not a key unless it is named as a path."""
     monkeypatch.chdir(tmp_path)
     ring = keyring(tmp_path / "user")
     for name in ("release", EVE.public.fingerprint[:16]):

@@ -93,7 +93,7 @@ BAD = {
     "tools/demo/split.yaml": (
         "description: Split.\nversion: 1.0.0\nsuperseded_by: [a/b, tool:a/c, a/b]\nreplaced_by: a/b, a/d\n",
         [
-            f"{key} names 2 items, of which one alone can take its place; put the others in references"
+            f"{key} names 2 items, but only one can replace it; put the others in references"
             for key in ("superseded_by", "replaced_by")
         ],
     ),

@@ -64,7 +64,7 @@ def test_path_that_climbs_out(tmp_path: Path, rel_path: str) -> None:
 
 
 def test_pipe_in_place_of_a_file_does_not_hang(tmp_path: Path) -> None:
-    """Nor does one behind a link; a folder is no file either."""
+    """Nor does one behind a link; a folder is not a file either."""
     lay(tmp_path, {"tools/d.py/x": ""})
     os.mkfifo(tmp_path / "tools" / "p.py")
     (tmp_path / "tools" / "q.py").symlink_to("p.py")

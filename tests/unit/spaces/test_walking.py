@@ -103,7 +103,7 @@ def test_pipes_are_reported_not_opened(tmp_path: Path) -> None:
 
 
 def test_names_that_no_id_may_have_are_reported(tmp_path: Path) -> None:
-    """Line breaks, escape sequences and bytes that are no text; the report can be printed and encoded."""
+    """Line breaks, escape sequences and bytes that are not text; the report can be printed and encoded."""
     lay(tmp_path, {"tools/good.py": "", "tools/a\nb.py": "", "tools/e\x1b[31m/x.py": ""})
     Path(os.fsdecode(os.fsencode(tmp_path / "tools") + b"/bad\xff.py")).write_text("")
     files, problems = list_items(root_of(tmp_path))

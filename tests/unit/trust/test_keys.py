@@ -133,7 +133,7 @@ def test_a_private_key_survives_pem_with_and_without_passphrase() -> None:
 
 
 def test_other_keys_are_refused_by_kind() -> None:
-    """An RSA key is named as the wrong kind; text that is no key as unreadable; a short seed too."""
+    """An RSA key is named as the wrong kind; text that is not a key as unreadable; a short seed too."""
     rsa = generate_private_key(65537, 2048).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     for data, code in ((rsa, "key-type"), (b"", "key-unreadable"), (b"\xff\x00", "key-unreadable")):
         with pytest.raises(SigningError) as caught:

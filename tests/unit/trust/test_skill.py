@@ -124,15 +124,15 @@ def test_a_change_of_any_file_tampers_with_all(name: str) -> None:
 
 
 REFUSED = {
-    "link": (ListedFile("a", "120000", ""), "no regular files"),
-    "pipe": (ListedFile("a", "", ""), "no regular files"),
+    "link": (ListedFile("a", "120000", ""), "not regular files"),
+    "pipe": (ListedFile("a", "", ""), "not regular files"),
     "over the bytes": (ListedFile("a", "100644", ""), "bytes"),
-    "invisible characters": (ListedFile("a\u200b.md", "100644", "0" * 64), "nobody sees"),
-    "filler": (ListedFile("\u3164", "100644", "0" * 64), "nobody sees"),
-    "direction": (ListedFile("a\u202egpj.py", "100644", "0" * 64), "nobody sees"),
-    "line break": (ListedFile("a\nb", "100644", "0" * 64), "nobody sees"),
+    "invisible characters": (ListedFile("a\u200b.md", "100644", "0" * 64), "invisible characters"),
+    "filler": (ListedFile("\u3164", "100644", "0" * 64), "invisible characters"),
+    "direction": (ListedFile("a\u202egpj.py", "100644", "0" * 64), "invisible characters"),
+    "line break": (ListedFile("a\nb", "100644", "0" * 64), "invisible characters"),
     "backslash": (ListedFile("a\\b", "100644", "0" * 64), "backslash"),
-    "not UTF-8": (ListedFile("a\udcff", "100644", "0" * 64), "nobody sees"),
+    "not UTF-8": (ListedFile("a\udcff", "100644", "0" * 64), "invisible characters"),
     "case collision": (ListedFile("skill.MD", "100644", "0" * 64), "are one"),
     "another signature": (ListedFile("skill.sig", "100644", "0" * 64), "are one"),
 }

@@ -173,7 +173,7 @@ def test_signing_is_for_holders_of_a_counting_key() -> None:
         assert not nobody.of_item(item(code), code).command.startswith("rye sign")
         assert theirs.command.startswith("rye sign") == (verdict is Verdict.UNSIGNED)
         assert (mine.command.startswith("rye sign")) == (code in {*MINE, *POLICY_REASONS} - {"signer", "hidden-text"})
-        assert verdict is not Verdict.TAMPERED or "list" in code or "again from where it came from" in theirs.words
+        assert verdict is not Verdict.TAMPERED or "list" in code or "again from its source" in theirs.words
         is_edited = code in {"digest", "line-ends", "skill-changed", "skill-rewritten", "list-changed"}
         assert mine.words.startswith("changed after it was signed: review it") == is_edited
         assert verdict is not Verdict.TAMPERED or is_edited or mine == theirs

@@ -125,9 +125,9 @@ def test_an_audience_is_demanded_of_every_item_of_a_project(require: str) -> Non
 @pytest.mark.parametrize(
     ("text", "place", "words"),
     [
-        ("", ":1", "demands nothing"),
+        ("", ":1", "has no requirement"),
         ("- a\n", ":1", "must be a mapping"),
-        ("{}\n", ":1", "demands nothing"),
+        ("{}\n", ":1", "has no requirement"),
         ("formats: v2\nrequire: maybe\n", ":2", "require is 'maybe'"),
         ("formats: v2\n\nsinger: x\n", ":3", "'singer' is not known"),
         ("formats: v3\n", ":1", "formats is 'v3'"),
@@ -144,7 +144,7 @@ def test_an_audience_is_demanded_of_every_item_of_a_project(require: str) -> Non
         ("require: trusted\nscopes:\n- tool\n", ":2", "list of mappings"),
         ("require: trusted\nscopes:\n- {formats: v1}\n", ":2", "with a scope"),
         ("require: trusted\nscopes:\n- scope: thing.x\n  formats: v2\n", ":3", "thing"),
-        ("require: trusted\nscopes:\n- scope: tool\n", ":3", "demands nothing of its own"),
+        ("require: trusted\nscopes:\n- scope: tool\n", ":3", "has no requirement of its own"),
         ("require: trusted\nscopes:\n- scope: tool\n  scopes: []\n", ":2", "'scopes' is not known"),
         ("require: 'x\n", ":1", "unexpected end"),
         ("require: trusted\nformats: v2\nrequire: signed\n", ":3", "'require' is there twice"),
@@ -197,7 +197,7 @@ def test_attack_a_policy_that_is_a_pipe(tmp_path: Path) -> None:
     """Nobody waits for what a checkout puts in the place of a file."""
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("/dev/zero")):
-        with pytest.raises(EnvironmentFault, match="is no regular file"):
+        with pytest.raises(EnvironmentFault, match="is not a regular file"):
             load_policy(path)
 
 

@@ -363,7 +363,7 @@ def test_the_overview_names_signers_as_the_user_does(tmp_path: Path) -> None:
     assert ("", key("stranger").public.fingerprint[:12]) in named
     assert ">A Famous Company" not in page + facets
     for name, who in (("theirs", "A Famous Company"), ("others", "Nobody")):
-        words = f"The signature holds, but the key of '{who}' by its own word ("
+        words = f"The signature holds, but the key of '{who}' (its own claim) ("
         reason = unescape(page).partition(words)[2].partition("<p>")[0]
         assert f"<small>knowledge:{name}</small>" in reason
 
