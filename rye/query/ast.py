@@ -216,9 +216,9 @@ def fold(node: Node, visit: Callable[[Node, Sequence[T]], T]) -> T:
         visit: Returns the value of a node, given the node and the values of its children in order.
     """
     values: list[T] = []
-    for each in reversed(list(walk(node))):
-        below = [values.pop() for _ in children(each)]
-        values.append(visit(each, below))
+    for current in reversed(list(walk(node))):
+        below = [values.pop() for _ in children(current)]
+        values.append(visit(current, below))
     return values.pop()
 
 
@@ -235,8 +235,8 @@ def _print(node: Node, inside: Sequence[str]) -> str:
         case Or():
             return " OR ".join(_parts(node, inside, _BINDING[And]))
         case Near():
-            first, *others = _parts(node, inside, _ATOM)
-            steps = zip(node.distances, others, strict=True)
+            first, *rest = _parts(node, inside, _ATOM)
+            steps = zip(node.distances, rest, strict=True)
             return " ".join((first, *(f"NEAR/{distance} {other}" for distance, other in steps)))
         case Not():
             (operand,) = _parts(node, inside, _BINDING[Not])

@@ -47,8 +47,8 @@ BOUND = re.compile(r'\ATO\Z|[()\[\]{}"*?]')
 
 def units(raw: str) -> Units:
     """Split the raw text of a word into its characters."""
-    found = _UNIT.finditer(raw)
-    return [(m["escaped"], False) if m["escaped"] else (m[0], m[0] in "*?") for m in found]
+    matches = _UNIT.finditer(raw)
+    return [(m["escaped"], False) if m["escaped"] else (m[0], m[0] in "*?") for m in matches]
 
 
 def plain(raw: str) -> str:

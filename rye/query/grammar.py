@@ -97,9 +97,9 @@ class _Builder(Transformer[Token, ast.Node]):
     def negation(self, mark: Token, operand: ast.Node) -> ast.Node:
         return ast.Not(operand, span(mark, operand))
 
-    def proximity(self, first: ast.Node, *others: ast.Node | Token) -> ast.Node:
-        operands = (first, *(part for part in others if not isinstance(part, Token)))
-        distances = tuple(int(part.removeprefix("NEAR/")) for part in others if isinstance(part, Token))
+    def proximity(self, first: ast.Node, *rest: ast.Node | Token) -> ast.Node:
+        operands = (first, *(part for part in rest if not isinstance(part, Token)))
+        distances = tuple(int(part.removeprefix("NEAR/")) for part in rest if isinstance(part, Token))
         return ast.Near(operands, distances, (first.span[0], operands[-1].span[1]))
 
     def conjunction(self, *parts: ast.Node | Token) -> ast.Node:

@@ -68,8 +68,8 @@ def _read(text: str, *, lenient: bool) -> tuple[ast.Node, list[Fault]]:
     repair = _Repair(source, lenient=lenient)
     tokens = repair.run(parser().lex(readable))
     tree = parse_tokens(tokens) if tokens else ast.Everything()
-    tree, near = repair_near(tree, source)
-    return tree, [*too_long, *faults, *repair.faults, *repair.unclosed, *near]
+    tree, near_faults = repair_near(tree, source)
+    return tree, [*too_long, *faults, *repair.faults, *repair.unclosed, *near_faults]
 
 
 # 1. Characters

@@ -124,13 +124,13 @@ def to_dict(node: ast.Node) -> dict[str, Any]:
 
 def _to_dict(node: ast.Node, below: Sequence[dict[str, Any]]) -> dict[str, Any]:
     data: dict[str, Any] = {"type": type(node).__name__.lower()}
-    for each in fields(node):
-        value = getattr(node, each.name)
-        match each.name:
+    for attribute in fields(node):
+        value = getattr(node, attribute.name)
+        match attribute.name:
             case "operand":
                 data["operand"] = below[0]
             case "operands":
                 data["operands"] = list(below)
             case _:
-                data[each.name] = list(value) if isinstance(value, tuple) else value
+                data[attribute.name] = list(value) if isinstance(value, tuple) else value
     return data
