@@ -1,4 +1,4 @@
-"""One parameter of a command, method or tool: what it may be, and the one validator of what callers give for it."""
+"""The declaration of a parameter of a command, method or tool, and the one validator of its values."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (Mapping,),
 }
 _COUNTED = 1 << 20
-"""Values of a list or mapping that are counted, at least: one that holds itself has no end."""
+"""Least number of values of a list or mapping that are counted before giving up, because one may contain itself."""
 
 _WORDS = {
     "string": "strings",
@@ -52,7 +52,7 @@ Text: TypeAlias = str | tuple[str | Setting, ...]
 
 
 class Only(NamedTuple):
-    """Another parameter, its values with which a parameter has an effect, and why not with others."""
+    """Another parameter, its values with which a parameter has an effect, and why it has none with others."""
 
     name: str
     values: tuple[str, ...]
@@ -60,28 +60,28 @@ class Only(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """One parameter, with all that its surfaces need to know of it; ``name``, ``kind`` and ``type`` are read off.
+    """One parameter, with everything its surfaces need. ``name``, ``kind`` and ``type`` come from the declaration.
 
     Attributes:
-        help: What it means, with values in backticks: the help of the option, the text of every table.
-        default: Its value where none is given; where that is None, None may be given as well.
+        help: Its meaning, with values in backticks: the help of the option, the text of every table.
+        default: Its value if none is given. If that is None, None may also be given.
         low, high: Bounds of a number; with ``above``, ``low`` itself is not valid.
-        longest: Characters at most: of a text, or of all texts of a list or mapping together.
-        most: Values at most that a list or mapping holds, those of lists inside it too.
+        longest: Most characters of a text, or of all texts of a list or mapping together.
+        most: Most values of a list or mapping, including those of lists inside it.
         choices: The valid values.
-        only: With which values of another parameter this one has an effect.
+        only: The values of another parameter with which this one has an effect.
         parts: The keys of a mapping, as a TypedDict of parameters.
-        percent: Whether what is above 1 means percent.
+        percent: Whether values above 1 are percentages.
         brief: The description in a tool's schema, which models read in every conversation; by default ``help``.
-        data: What it means where it is a value of Python or JSON, if that is not what the option takes.
-        notes: What only the documentation adds to ``help``; ``data`` says all by itself.
+        data: Its meaning as a value of Python or JSON, if that differs from the option.
+        notes: What only the documentation adds to ``help``; not added to ``data``.
         shown: The default in words.
-        hint: What to do where it is missing or not valid.
+        hint: What to do if it is missing or not valid.
         required: Whether it must be given.
-        flags: The names of the option on the command line, by default made of ``name``.
-        words: Values to complete on the command line, where there are others as well.
-        completes: What is completed on the command line where that must be looked up, such as ``item``.
-        metavar: The value in the help of the command line, if :func:`metavar` does not say it well.
+        flags: The names of the option on the command line, by default made from ``name``.
+        words: Values to complete on the command line if other values are valid as well.
+        completes: The kind of values to look up for completion on the command line, such as ``item``.
+        metavar: The value in the help of the command line, if :func:`metavar` does not fit.
         form: How the command line reads a mapping: ``pairs`` of key and value, or the one key that the option sets.
     """
 
@@ -114,14 +114,14 @@ class Parameter(NamedTuple):
 
 @cache
 def parameters_of(options: type) -> dict[str, Parameter]:
-    """Return the parameters that a TypedDict of ``name: Annotated[type, Parameter(…)]`` declares, by name."""
+    """Return, by name, the parameters that a TypedDict of ``name: Annotated[type, Parameter(…)]`` declares."""
     hints = get_type_hints(options, include_extras=True)
     return {name: _typed(name, *get_args(hint)) for name, hint in hints.items()}
 
 
 @cache
 def defaults_of(options: type) -> Mapping[str, Any]:
-    """Return the default of every parameter that a TypedDict declares, by name."""
+    """Return, by name, the default of every parameter that a TypedDict declares."""
     return {name: each.default for name, each in parameters_of(options).items()}
 
 
@@ -134,13 +134,13 @@ def _typed(name: str, hint: Any, parameter: Parameter) -> Parameter:
 
 
 class ParameterError(ArgumentError):
-    """A value that is not valid. Message and hint are kept as data, and each surface writes the names its own way.
+    """A value that is not valid. Message and hint are kept as data, so that each surface writes names in its own way.
 
     Args:
         code: Its code.
-        subjects: The parameters at fault; one of a mapping is the path to it.
-        verb: ``is`` or another verb, as it follows one subject.
-        rest: What follows the verb.
+        subjects: The parameters at fault, each as the path to it.
+        verb: ``is`` or another verb, in the form that follows one subject.
+        rest: The text after the verb.
         hint: What is valid.
         details: Further facts.
     """
@@ -159,7 +159,7 @@ class ParameterError(ArgumentError):
         """Return the same error with message and hint as a surface writes them.
 
         Args:
-            names: Returns what stands for a subject, which may be several options.
+            names: Returns the names for a subject, which may be several options.
             setting: Returns how another parameter, or a value of it, is written.
         """
         return self.but(**self._written(names, setting))
@@ -174,7 +174,7 @@ class ParameterError(ArgumentError):
         return {"fault": fault, "message": message, "hint": spelled(self._hint, setting)}
 
     def preceded(self, words: str) -> Self:
-        """Return the same error with words before the message, however it is spelled."""
+        """Return the same error with words before the message, on every surface."""
         return super().preceded(words).but(_before=f"{words}{self._before}")
 
 
@@ -201,14 +201,14 @@ def refuse(path: tuple[str, ...], verb: str, rest: Text, hint: Text = "", **deta
 
 
 def metavar(parameter: Parameter) -> str:
-    """Return what the value of an option is called in its help, such as ``N``; nothing for a flag."""
+    """Return the placeholder for the value of an option in its help, such as ``N``; empty for a flag."""
     named = (parameter.flags or parameter.name).split()[0].strip("-").replace("_", "-").rpartition("-")[2]
     short = {"integer": "N", "number": "X", "boolean": ""}
     return parameter.metavar or short.get(parameter.kind, named.upper())
 
 
 def guess(name: object, valid: Iterable[str]) -> str:
-    """Return ``did you mean …? `` where one of the valid names is like that one."""
+    """Return ``did you mean …? `` if one of the valid names is similar; else an empty string."""
     from difflib import get_close_matches
 
     near = get_close_matches(name, list(valid), 1) if isinstance(name, str) else []
@@ -216,7 +216,7 @@ def guess(name: object, valid: Iterable[str]) -> str:
 
 
 def limits(parameter: Parameter) -> str:
-    """Return the bounds of a number in words, such as ``from 1 to 1,000``; nothing where it has none."""
+    """Return the bounds of a number in words, such as ``from 1 to 1,000``; empty if it has none."""
     if parameter.low is None:
         return ""
     low, high = (f"{bound:,g}" if bound < 1e6 else f"{bound:,.0f}" for bound in (parameter.low, parameter.high or 0))
@@ -226,7 +226,7 @@ def limits(parameter: Parameter) -> str:
 
 
 def check_size(parameter: Parameter, value: Any, path: tuple[str, ...] = ()) -> None:
-    """Refuse a text, list or mapping that is too long, whatever else may be wrong with it.
+    """Refuse a text, list or mapping that is too long, before other checks.
 
     Raises:
         ParameterError: ``bad-…``, with ``length`` and ``limit``.
@@ -238,7 +238,7 @@ def check_size(parameter: Parameter, value: Any, path: tuple[str, ...] = ()) -> 
         return
     characters = values = 0
     left = [value]
-    while left and values < _COUNTED:  # without recursion, as it may be nested to any depth
+    while left and values < _COUNTED:  # no recursion, because nesting may have any depth
         each = left.pop()
         if isinstance(each, str):
             characters += len(each)
@@ -251,7 +251,7 @@ def check_size(parameter: Parameter, value: Any, path: tuple[str, ...] = ()) -> 
 
 
 def check(parameter: Parameter, value: Any, path: tuple[str, ...] = ()) -> Any:
-    """Return a value as it is meant, None only where that is the default.
+    """Check a value and return it in its final form; None only if that is the default.
 
     Raises:
         ParameterError: ``bad-…``: it is not valid; the hint says what is.
@@ -291,7 +291,7 @@ def _is_within(parameter: Parameter, value: Any) -> bool:
 
 
 def refuse_value(parameter: Parameter, path: tuple[str, ...], found: str, near: str = "") -> NoReturn:
-    """Raise the error of a value: the hint says what is valid, and the nearest of it."""
+    """Raise the error of a value; the hint lists valid values and suggests a similar one."""
     values: list[Any] = list(parameter.choices)
     if parameter.choices:
         valid = ", ".join(map(str, values))
@@ -315,16 +315,16 @@ def refuse_value(parameter: Parameter, path: tuple[str, ...], found: str, near: 
 def check_all(
     parameters: Mapping[str, Parameter], given: Mapping[str, Any], path: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Return all values that are given as they are meant.
+    """Check the given values, and return them in their final form.
 
     Raises:
-        ParameterError: ``bad-…``: one is not valid, or has no effect beside the others.
+        ParameterError: ``bad-…``: one is not valid, or has no effect with the others.
     """
     for name in given:
         if name not in parameters:
             hint = f"{guess(name, parameters)}valid are {', '.join(parameters)}"
             refuse(path, "has", f"no option {name!r}", hint, valid=list(parameters))
-    for name, value in given.items():  # before their values: what has no effect need not be valid
+    for name, value in given.items():  # before checking values: one without effect need not be valid
         if (only := parameters[name].only) is None or value is None or value == {}:
             continue
         beside = Setting(only.name, given.get(only.name, parameters[only.name].default))
@@ -336,11 +336,11 @@ def check_all(
 
 
 def complete(options: type, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the value of every parameter that a TypedDict declares, its default where none is given.
+    """Return the value of every parameter that a TypedDict declares, with defaults for those not given.
 
     Raises:
-        ParameterError: ``bad-…``: one is not valid, or has no effect beside the others.
-        TypeError: There is no such parameter, as from any function.
+        ParameterError: ``bad-…``: one is not valid, or has no effect with the others.
+        TypeError: There is no such parameter.
     """
     defaults = defaults_of(options)
     for name in given:
@@ -352,10 +352,10 @@ def complete(options: type, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def takes(options: type) -> Callable[[Function], Function]:
-    """Return a decorator for a method with ``**options: Unpack[…]`` that writes its parameters out.
+    """Return a decorator for a method with ``**options: Unpack[…]`` that adds them to its signature and docstring.
 
-    A TypedDict is the one declaration that the type checker, editors and this package can all read: callers are checked
-    keyword by keyword, and the signature and docstring that ``help()`` shows are made of it here.
+    A TypedDict is the one declaration that the type checker, editors and this package can all read: calls are checked
+    keyword by keyword, and ``help()`` shows the signature and docstring made here.
     """
 
     def write(function: Function) -> Function:
@@ -375,7 +375,7 @@ def takes(options: type) -> Callable[[Function], Function]:
 
 
 def described(parameter: Parameter, surface: str) -> str:
-    """Return what a parameter means in a sentence without its full stop, for ``cli``, ``mcp`` or ``py``."""
+    """Return the meaning of a parameter in a sentence without its full stop, for ``cli``, ``mcp`` or ``py``."""
     text = (parameter.data if surface != "cli" else "") or parameter.help
     if parameter.low is not None and not re.search(r"\d to \d|up to \d|or more", text):
         text += f", {limits(parameter).removeprefix('from ').removeprefix('of ')}"

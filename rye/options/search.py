@@ -1,6 +1,6 @@
-"""What a search, and all that is like one, takes: the one declaration of each parameter, for every surface.
+"""The parameters of searches and similar requests, each declared once for every surface.
 
-An option of a search is added here, in :class:`SearchOptions`, and where it has its effect. The option of
+To add an option to the search, declare it in :class:`SearchOptions` and implement its effect. The option of
 ``rye search``, the argument of ``rye_search``, the keyword of ``Registry.search``, its check and the tables of the
 documentation follow.
 """
@@ -39,18 +39,17 @@ OFFSET = Parameter(
 
 
 def _one_of(text: str, *choices: str, **more: Any) -> Parameter:
-    """Return a parameter with these values, the first being its default."""
     return Parameter(text, choices[0], choices=choices, **more)
 
 
 class SpaceOptions(TypedDict, total=False):
-    """In which spaces something is looked for."""
+    """The spaces to look in."""
 
     space: Annotated[str, _one_of("`project`, `user`, `system` or `all`", *SPACES, brief="The space to look in.")]
 
 
 class _Scope(TypedDict, total=False):
-    """Of which types and namespaces."""
+    """The types and namespaces to look in."""
 
     scope: Annotated[
         str,
@@ -68,7 +67,7 @@ class _Scope(TypedDict, total=False):
 
 
 class _Filters(TypedDict, total=False):
-    """Which items are looked at."""
+    """Which items can be hits."""
 
     filters: Annotated[
         Mapping[str, Any] | None,
@@ -94,7 +93,7 @@ class _Filters(TypedDict, total=False):
 
 
 class _Page(TypedDict, total=False):
-    """Which of the hits are shown."""
+    """The page of hits to show."""
 
     limit: Annotated[
         int,
@@ -108,7 +107,7 @@ class _Page(TypedDict, total=False):
 
 
 class _Ranked(TypedDict, total=False):
-    """How near an item must be."""
+    """The least similarity of a hit, and lenient parsing."""
 
     threshold: Annotated[
         float | None,
@@ -133,14 +132,14 @@ class _Ranked(TypedDict, total=False):
 
 
 class FuzzyParts(TypedDict, total=False):
-    """``fuzzy``."""
+    """The keys of ``fuzzy``."""
 
     enabled: Annotated[bool, Parameter("Whether words forgive typos", True)]
     max_distance: Annotated[int | None, Parameter("Letters in which words may differ; more than 2 count as 2", low=0)]
 
 
 class ProximityParts(TypedDict, total=False):
-    """``proximity``."""
+    """The keys of ``proximity``."""
 
     enabled: Annotated[bool, Parameter("Whether the words stand near each other", True)]
     max_distance: Annotated[int, Parameter("Words within which they stand", 5, low=1, high=1_000)]
@@ -152,7 +151,7 @@ def _boost(source: str, default: float) -> Parameter:
 
 
 class BoostParts(TypedDict, total=False):
-    """``source_boosts``."""
+    """The keys of ``source_boosts``."""
 
     project: Annotated[float, _boost("the project", 1.2)]
     user: Annotated[float, _boost("the user space", 1.1)]
@@ -169,7 +168,7 @@ def _least(scores: str) -> Parameter:
 
 
 class HybridParts(TypedDict, total=False):
-    """``hybrid``."""
+    """The keys of ``hybrid``."""
 
     fusion: Annotated[str, _one_of("`weighted` or `rrf`; hybrid", "weighted", "rrf")]
     rrf_k: Annotated[int, Parameter("The constant of `rrf`", 60, low=1, high=1_000, only=Only("fusion", ("rrf",)))]
@@ -223,7 +222,7 @@ class _Loose(TypedDict, total=False):
 
 
 class _Hits(_Filters, _Ranked, _Loose, total=False):
-    """All else that decides which items are hits, and in which order."""
+    """All other options that decide which items are hits, and in which order."""
 
     sort_by: Annotated[
         str,
@@ -307,15 +306,15 @@ EMBED_SECONDS = Parameter(
     kind="number",
     metavar="SECONDS",
 )
-"""For how long a search of the command, or of a server, makes missing vectors."""
+"""How long a search by the command or a server may make missing vectors."""
 
 
 class WhyOptions(_Scope, SpaceOptions, _Hits, total=False):
-    """All that decides which items are hits, and in which order."""
+    """All options that decide which items are hits, and in which order."""
 
 
 class SearchOptions(_Scope, SpaceOptions, _Page, _Hits, total=False):
-    """A search."""
+    """The options of a search."""
 
     facets: Annotated[
         Sequence[str],
@@ -334,7 +333,7 @@ class SearchOptions(_Scope, SpaceOptions, _Page, _Hits, total=False):
 
 
 class SimilarOptions(_Scope, SpaceOptions, _Page, _Filters, total=False):
-    """Items like one."""
+    """The options of a search for similar items."""
 
     mode: Annotated[
         str,
@@ -347,7 +346,7 @@ class SimilarOptions(_Scope, SpaceOptions, _Page, _Filters, total=False):
 
 
 class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, _Loose, total=False):
-    """Whole sections to read or cite."""
+    """The options of a retrieval of whole sections."""
 
     limit: Annotated[int, _limit("Sections", high=50, brief="The number of sections.")]
     offset: Annotated[int, OFFSET]
@@ -398,7 +397,7 @@ class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, _Loose, total=Fals
 
 
 class RefsOptions(TypedDict, total=False):
-    """What an item refers to, and what refers to it."""
+    """The options for listing references of an item, in both directions."""
 
     direction: Annotated[
         str,
@@ -424,7 +423,7 @@ class RefsOptions(TypedDict, total=False):
 
 
 def space_of(text: str, *choices: str, hint: str = "") -> Parameter:
-    """Return the parameter of a space with these values, the first being its default."""
+    """Return the parameter of a space with these values; the first is its default."""
     return parameters_of(SpaceOptions)["space"]._replace(default=choices[0], choices=choices, help=text, hint=hint)
 
 
