@@ -1,4 +1,4 @@
-"""What every surface says of a hit. Text that comes from the item is as it stands there: a surface escapes it."""
+"""The parts of a hit that every surface shows. Text from the item is not escaped; a surface must do that."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Spans: TypeAlias = Sequence[Sequence[int]]
 """``[start, end)`` character ranges of a text."""
 
 SHOWN_SYMBOLS = 3
-"""Matched symbols of a hit that are shown in words."""
+"""Most matched symbols of a hit that are shown in words."""
 
 _WORD = re.compile(r"\w+")
 _MARKS = re.compile(
@@ -41,7 +41,7 @@ class HitView(NamedTuple):
         lifecycle: ``superseded, see knowledge:b``; empty for a current item.
         hiding: ``shadows …`` and ``shadowed by …``.
         reasons: Lines that say what a hybrid search compared.
-        symbols: Lines that describe the matched symbols, at most three and a line that counts the rest.
+        symbols: Lines that describe the matched symbols: at most three, and a line that counts the rest.
     """
 
     name: str
@@ -80,13 +80,13 @@ def view_of(hit: Mapping[str, Any]) -> HitView:
 
 
 def hiding(item: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the sources where the same item is hidden by this one, and those where one hides it, in words."""
+    """Return, in words, the sources whose copy of the item is hidden by this one, and those whose copy hides it."""
     pairs = (("shadows", item.get("shadows")), ("shadowed by", item.get("shadowed_by")))
     return tuple(f"{words} {', '.join(sources)}" for words, sources in pairs if sources)
 
 
 def _title(hit: Mapping[str, Any]) -> Passage:
-    """Return the title; nothing where it is the name in other signs, as ``Database backup`` of ``database-backup``."""
+    """Return the title; empty if it repeats the name, as ``Database backup`` repeats ``database-backup``."""
     title, name = (_words(hit[key]) for key in ("title", "name"))
     says_name = title == name and (hit["description"] or hit["preview"])
     return Passage("") if says_name else Passage(hit["title"], hit["highlights"].get("title", ()))
@@ -105,7 +105,7 @@ def _texts(hit: Mapping[str, Any]) -> Iterator[Passage]:
     if preview.removeprefix(title).strip() in description:
         repeated = "preview"
     elif description in f"{title} {preview}":
-        repeated = "description" if is_markdown else "preview"  # a preview of code is no sentence
+        repeated = "description" if is_markdown else "preview"  # of code, show the description instead
     for name in ("description", "preview"):
         text, spans = hit[name], hit["highlights"].get(name, ())
         if text and name != repeated and text != hit["title"]:
@@ -113,14 +113,14 @@ def _texts(hit: Mapping[str, Any]) -> Iterator[Passage]:
 
 
 def is_markdown_file(path: str) -> bool:
-    """Return whether the name of a file is one of Markdown."""
+    """Return whether a file has the extension of a Markdown file."""
     return path.endswith((".md", ".mdc", ".markdown"))
 
 
 def without_marks(text: str, spans: Spans = ()) -> Passage:
-    """Remove the syntax of headings, code, tables, emphasis and links from Markdown, and move the spans along.
+    """Remove the syntax of headings, code, tables, emphasis and links from Markdown, and move the spans accordingly.
 
-    What is between them stays, and so does every comment.
+    The text between the syntax stays, and so do comments.
     """
     kept = bytearray(b"\1") * len(text)
     for mark in _MARKS.finditer(text):

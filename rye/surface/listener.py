@@ -1,4 +1,4 @@
-"""Serving over HTTP: who may ask, for how long, and how many at once; the same for every server of rye."""
+"""Serving over HTTP: access control, limits of time and connections; shared by all servers of rye."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from rye._text import block, inline
 from rye.errors import ArgumentError, EnvironmentFault
 
 MAX_CONNECTIONS = 500
-"""Connections at once; a request over a further one is answered with status 503."""
+"""Most connections at once; further requests are answered with status 503."""
 
 BROWSER = 'Basic realm="rye", charset="UTF-8"'
-"""The challenge on which a browser asks its user for the token, as a password."""
+"""The challenge that makes a browser ask its user for the token, as a password."""
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _LOG = logging.getLogger(__name__)
 _DEFAULT_PORT = 80
-"""The port of HTTP, which clients leave out of what they name."""
+"""The default port of HTTP, which clients omit from ``Host`` and ``Origin``."""
 
 _LEFT = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 Scope = MutableMapping[str, Any]
@@ -43,9 +43,9 @@ class Http:
     Attributes:
         host: Address to listen on.
         port: Port; 0 takes a free one, which is printed on standard error.
-        token: What callers must send as ``Authorization: Bearer …``; empty for anyone who reaches the port.
+        token: What callers must send as ``Authorization: Bearer …``; empty admits anyone who reaches the port.
         allowed_hosts: Further names by which callers may address it in ``Host`` and ``Origin``.
-        token_variable: The environment variable that a token may be in, for the error that asks for one.
+        token_variable: The environment variable that may hold a token, for the error that asks for one.
     """
 
     host: str = "127.0.0.1"
@@ -56,12 +56,12 @@ class Http:
 
     @property
     def named(self) -> str:
-        """The host as it stands in an address."""
+        """The host as written in a URL."""
         return f"[{self.host}]" if ":" in self.host else self.host
 
 
 class Callers(NamedTuple):
-    """The values of ``Host`` and ``Origin`` that are let through: a web page elsewhere can name neither."""
+    """The allowed values of ``Host`` and ``Origin``, which protect against requests from web pages elsewhere."""
 
     hosts: list[str]
     origins: list[str]
@@ -73,13 +73,13 @@ async def serve_asgi(
     """Serve an application until interrupted.
 
     Args:
-        make: Makes the application, given who may call it.
+        make: Makes the application, given the allowed callers.
         http: Where to listen.
         started: Called with the port once it listens.
         stop: Called on a signal to end, before the connections are closed.
 
     Raises:
-        ArgumentError: ``token-needed``: without a token, only this machine may reach it.
+        ArgumentError: ``token-needed``: without a token, the address must be reachable only from this machine.
         EnvironmentFault: ``port-unavailable``.
     """
     listening = _listen(http)
@@ -100,7 +100,7 @@ async def serve_asgi(
 
 
 def escape(record: logging.LogRecord) -> bool:
-    """Escape what callers can put into the log, in the message and in the traceback."""
+    """Escape text from callers in a log record, in the message and in the traceback."""
     record.msg, record.args = inline(record.getMessage()), ()
     fault = record.exc_info[1] if record.exc_info else None
     if isinstance(fault, _LEFT) or (fault is not None and isinstance(fault.__context__, _LEFT)):
@@ -111,7 +111,7 @@ def escape(record: logging.LogRecord) -> bool:
 
 
 class _Server(uvicorn.Server):
-    """Stops what is under way on a signal and then exits normally, rather than by the signal."""
+    """Stops running work on a signal and then exits normally, instead of by the signal."""
 
     def __init__(self, config: uvicorn.Config, stop: Callable[[], None]) -> None:
         super().__init__(config)
@@ -133,8 +133,8 @@ def _listen(http: Http) -> socket.socket:
             message = f"{http.host} is a public address, and rye listens there only with a token"
             raise ArgumentError("token-needed", message, hint=f"give --token-file, or set {http.token_variable}")
         listening = socket.create_server(address[:2], family=family)
-        # connections inherit it; asyncio sets it only where a socket names its protocol, which these do not. Without it
-        # the body of each answer but the first waits 40 ms, until the caller's system acknowledges the headers
+        # Connections inherit this. asyncio sets it only on sockets with an explicit protocol, unlike these. Without it
+        # the body of each answer after the first waits 40 ms, until the caller's system acknowledges the headers.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return listening
     except OSError as error:
@@ -151,12 +151,13 @@ def _callers(http: Http, port: int) -> Callers:
 
 
 def guarded(asgi: Asgi, token: str, *, challenge: str = "Bearer") -> Asgi:
-    """Return an application that answers only requests with the token, as a bearer's or as the password of a browser.
+    """Return an application that answers only requests with the token, as a bearer token or as a browser's password.
 
     Args:
-        asgi: What answers them.
+        asgi: The application to protect.
         token: The token.
-        challenge: What is asked for where it is missing: a bearer's token, or :data:`BROWSER` for that as well.
+        challenge: The challenge sent if the token is missing: a bearer token, or :data:`BROWSER` to allow a password
+            too.
     """
     expected = token.encode("ascii")
 
@@ -175,7 +176,7 @@ def guarded(asgi: Asgi, token: str, *, challenge: str = "Bearer") -> Asgi:
 
 
 def _shown_token(header: bytes, challenge: str) -> bytes:
-    """Return the token of an ``Authorization`` header; nothing where it has none."""
+    """Return the token of an ``Authorization`` header; empty if it has none."""
     scheme, _, given = header.partition(b" ")
     if scheme.lower() == b"bearer":
         return given.strip(b" ")

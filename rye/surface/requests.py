@@ -1,4 +1,4 @@
-"""Read what people write for the arguments of a search: filters, facets, a distance."""
+"""Parse what people write for the arguments of a search: filters, facets, a distance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rye.options.model import parameters_of, refuse
 
 _MAX_DIGITS = 9
 AUTOMATIC = "auto"
-"""What stands for a distance that depends on the length of the words."""
+"""The value for a distance that depends on the length of the words."""
 
 _FILTER = re.compile(r"(?P<key>[^=<>!]+)(?P<op>>=|<=|!=|=|>|<)(?P<value>.*)", re.DOTALL)
 _FILTER_FORMS = "write KEY=VALUE, KEY=!VALUE, KEY>=VALUE, KEY<=VALUE, KEY>VALUE or KEY<VALUE"
@@ -18,7 +18,7 @@ _UNTRUE = ("!", ">", "<")
 
 
 def parse_filters(pairs: Sequence[str]) -> dict[str, str | list[str]]:
-    """Return ``KEY=VALUE`` texts as a dictionary; one key with several values means any of them."""
+    """Return ``KEY=VALUE`` texts as a dictionary; a key with several values means any of them."""
     values: dict[str, list[str]] = {}
     for pair in pairs:
         match = _FILTER.fullmatch(pair)
@@ -34,7 +34,7 @@ def parse_filters(pairs: Sequence[str]) -> dict[str, str | list[str]]:
 
 
 def parse_fuzzy(value: str | None) -> dict[str, bool | int] | None:
-    """Return the fuzzy dictionary for the value of ``--fuzzy``."""
+    """Return the ``fuzzy`` dictionary for the value of ``--fuzzy``."""
     if value is None:
         return None
     if value == AUTOMATIC:
@@ -49,15 +49,15 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "filters": parse_filters,
     "fuzzy": parse_fuzzy,
 }
-"""Readers of the options whose value in Python is another one."""
+"""Parsers of the options whose Python value has another form."""
 
 
 def arguments_of(takes: type, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was written for a search, or for what is like one, as the method of :class:`rye.Registry` takes it.
+    """Return the options of a search, or of a similar request, as arguments of a method of :class:`rye.Registry`.
 
     Args:
-        takes: What the method takes.
-        options: What was written, by the names of the table; a mapping as a tuple of ``KEY=VALUE`` texts.
+        takes: The options that the method takes.
+        options: The given options, by the names of the table; a mapping as a tuple of ``KEY=VALUE`` texts.
     """
     found: dict[str, Any] = {}
     for name, each in parameters_of(takes).items():

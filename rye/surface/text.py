@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 DEFAULT_LIMIT: int = defaults_of(SearchOptions)["limit"]
 
 Note: TypeAlias = tuple[str, str]
-"""A message about an answer: a label such as ``warning``, or nothing, and the text."""
+"""A message about an answer: a label such as ``warning``, or an empty string, and the text."""
 
 Surface: TypeAlias = Literal["cli", "mcp"]
 """Decides how a parameter is written: ``--offset 10`` or ``offset 10``."""
 
 
 def installed_version() -> str:
-    """Return the version of the installed package; nothing if it is not installed."""
+    """Return the version of the installed package; empty if it is not installed."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -39,7 +39,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def size(count: int) -> str:
-    """Return a number of bytes in the unit that reads best."""
+    """Return a number of bytes in a readable unit."""
     value, unit = float(count), "B"
     for larger in ("KiB", "MiB", "GiB"):
         if value < 1024:
@@ -54,17 +54,17 @@ def header(shown: int, total: int, noun: str, facts: str) -> str:
 
 
 def source_name(space: str, bundle: str, folder: str = "") -> str:
-    """Return ``project``, ``user``, ``system:BUNDLE``, or ``project:NAME`` of one named by its path; and the folder."""
+    """Return ``project``, ``user``, ``system:BUNDLE`` or ``project:NAME`` for one named by path, plus the folder."""
     return column(":".join(filter(None, (space, bundle, folder))))
 
 
 def verdict_text(word: str, code: str) -> str:
-    """Return a verdict with the code of its reason; without where the word says it all."""
+    """Return a verdict with the code of its reason, unless the verdict alone is clear."""
     return word if word in {"trusted", "unsigned"} or not code else f"{word} ({inline(code)})"
 
 
 def signed_by(signature: Signature) -> str:
-    """Return who signed, when and in which format, as far as known; what is not proven is worded as a claim."""
+    """Return who signed, when and in which format, as far as known; unproven facts are worded as claims."""
     from rye.trust.model import signer_words
     from rye.trust.reasons import UNCHECKED
 
@@ -85,7 +85,7 @@ def signed_by(signature: Signature) -> str:
 
 
 def remedy(loaded: LoadedItem, audience: str = "") -> Advice:
-    """Return what would improve the verdict, for signatures of an audience."""
+    """Return advice that would improve the verdict, for signatures of an audience."""
     from rye.trust.reasons import REASONS
 
     if loaded.signature.code not in REASONS:
@@ -98,13 +98,13 @@ def remedy(loaded: LoadedItem, audience: str = "") -> Advice:
 
 
 def lifecycle_label(states: Sequence[str], successor: str) -> str:
-    """Return ``superseded, see knowledge:b`` for an item that is superseded, deprecated or yanked, else nothing."""
+    """Return ``superseded, see knowledge:b`` for a superseded, deprecated or yanked item; else an empty string."""
     instead = f", see {inline(successor)}" if successor else ""
     return f"{', '.join(states)}{instead}" if states else ""
 
 
 def warning_notes(warnings: Sequence[str], *, stale: bool = False) -> Iterator[Note]:
-    """Yield each warning; the first where the index could not be refreshed."""
+    """Yield each warning; if the index could not be refreshed, first one that says so."""
     if stale:
         yield "warning", "the index could not be refreshed; an older state of the files answered"
     yield from (("warning", text) for text in warnings)
@@ -115,7 +115,7 @@ def search_notes(answer: Mapping[str, Any], surface: Surface) -> Iterator[Note]:
 
     Args:
         answer: The ``to_dict`` of the response.
-        surface: Where it is read.
+        surface: The surface that shows them.
     """
     dashes = "--" if surface == "cli" else ""
     option = "--include-superseded" if surface == "cli" else "include_superseded"
@@ -146,7 +146,7 @@ def _nothing_found(answer: Mapping[str, Any], surface: Surface) -> str:
 def error_notes(error: RyeError) -> Iterator[Note]:
     """Yield the lines of an error: its code and message, each problem, then what to do about it.
 
-    The place in a query comes behind the problems; a surface draws it where it meets the label ``place``.
+    The label ``place`` comes after the problems; a surface draws the place in the query there.
     """
     yield f"error[{inline(error.code)}]", error.message
     yield from (("", str(problem)) for problem in error.details.get("problems", ()))
