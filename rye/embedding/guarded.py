@@ -1,4 +1,4 @@
-"""An embedder that a caller made: its attributes and each answer are checked before they are used."""
+"""Wraps an embedder supplied by a caller, and checks its attributes and every answer before use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rye.errors import ArgumentError, RyeError
 logger = logging.getLogger(__name__)
 
 TOLERANCE: Final = 1e-2
-"""How far the length of a vector may be off 1."""
+"""How far the length of a vector may differ from 1."""
 
 _MAX_SHOWN: Final = 200
 _HINT: Final = "fix the embedder that was given, or choose another one"
@@ -41,7 +41,7 @@ def _bad(embedder: object, why: str = "") -> ArgumentError:
 
 
 def _size(embedder: object, name: str, least: int) -> int | None:
-    """Return a size that an embedder states; None if it states none.
+    """Return a size attribute of an embedder; None if it has none.
 
     Raises:
         ValueError: It is no whole number, or too small.
@@ -54,19 +54,19 @@ def _size(embedder: object, name: str, least: int) -> int | None:
 
 
 class GuardedEmbedder:
-    """Wraps an embedder that a caller made, and checks every answer of it.
+    """Wraps an embedder supplied by a caller, and checks its every answer.
 
     Args:
-        embedder: Has what :class:`rye.embedding.protocol.Embedder` demands; what is optional there may be missing.
+        embedder: Must have the attributes of :class:`rye.embedding.protocol.Embedder`, except the optional ones.
 
     Attributes:
         model: Its name.
-        threshold: Cosine from which on a text matches.
-        batch, chunk_chars, overlap_chars: The sizes that it states; None for one that it does not.
-        is_token: Whether a word is a token of its model; None where it does not say.
+        threshold: Least cosine at which a text matches.
+        batch, chunk_chars, overlap_chars: Its sizes; None for a size it does not define.
+        is_token: Returns whether a word is a token of its model; None if the embedder cannot tell.
 
     Raises:
-        ArgumentError: ``bad-embedder``: it lacks an attribute, or one is not what it should be.
+        ArgumentError: ``bad-embedder``: an attribute is missing or not valid.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -87,7 +87,7 @@ class GuardedEmbedder:
 
     @property
     def is_token(self) -> Callable[[str], bool] | None:
-        """What says whether a word is a token of the model."""
+        """Returns whether a word is a token of the model; None if the embedder cannot tell."""
         return self._is_token and (lambda word: bool(self._answer(lambda: self._is_token(word))))
 
     @property
@@ -95,7 +95,7 @@ class GuardedEmbedder:
         """Length of a vector, as the embedder states it.
 
         Raises:
-            UnavailableError: It raises, or states something that is not a whole number above 0.
+            UnavailableError: The embedder raises, or its value is not a whole number above 0.
         """
         dimensions = self._answer(lambda: self._embedder.dimensions)
         if not _is_dimensions(dimensions):
@@ -106,13 +106,13 @@ class GuardedEmbedder:
         """See :class:`rye.embedding.protocol.Embedder`.
 
         Raises:
-            UnavailableError: It raises, or does not answer with one vector of length 1 for each text.
+            UnavailableError: The embedder raises, or does not return one vector of length 1 per text.
         """
         answer = self._answer(lambda: self._embedder.embed(texts))
         return unit_rows(self.model, answer, (len(texts), self.dimensions), tolerance=TOLERANCE, hint=_HINT)
 
     def embed_query(self, text: str) -> Floats:
-        """Return the vector of a query, by ``embed_query`` where the embedder has that; otherwise as :meth:`embed`."""
+        """Return the vector of a query, by ``embed_query`` if the embedder has it, else by :meth:`embed`."""
         if self._embed_query is None:
             vector: Floats = self.embed([text])[0]
             return vector

@@ -1,7 +1,7 @@
-"""One HTTP request that ends: at a deadline, however slowly the server answers, and after so many bytes.
+"""One HTTP request with a deadline, however slowly the server answers, and a limit of bytes.
 
-Timeouts of sockets, those of ``httpx`` included, count from byte to byte, so a server that sends one now and then never
-runs into them. Here each read and write of the connection may take the time that is left until the deadline.
+Socket timeouts, also those of ``httpx``, restart with every byte, so a server that sends one byte now and then never
+triggers them. Here each read and write of the connection may take only the time left until the deadline.
 """
 
 from __future__ import annotations
@@ -18,25 +18,26 @@ from urllib.parse import SplitResult, urlsplit
 
 OK: Final = 200
 _ERROR_BYTES: Final = 4096
-"""Bytes that are read of the answer where it is an error."""
+"""Bytes read of an error response."""
 
 
 def post(url: str, headers: Mapping[str, str], body: bytes, *, deadline: float, limit: int) -> tuple[int, bytes]:
-    """Return status and body of the answer to one request.
+    """Send one POST request; return status and body of the response.
 
-    A redirect is not followed: it would carry the key and the texts elsewhere.
+    Redirects are not followed, because they would carry the key and the texts elsewhere.
 
     Args:
-        url: Where to, ``http`` or ``https``.
-        headers: Sent as they are.
-        body: What is sent.
+        url: An ``http`` or ``https`` URL.
+        headers: Sent unchanged.
+        body: The request body.
         deadline: The deadline, by ``time.monotonic()``.
-        limit: Bytes of the body; one more is read of a longer one, and only its beginning where the status is not 200.
+        limit: Most bytes of the response body. Of a longer body one more byte is returned; if the status is not 200,
+            only its beginning.
 
     Raises:
-        TimeoutError: The time is up.
-        OSError: There is no connection, or it ended before the answer did.
-        http.client.HTTPException, ValueError: The answer is no HTTP.
+        TimeoutError: The deadline has passed.
+        OSError: There is no connection, or it ended before the response did.
+        http.client.HTTPException, ValueError: The response is not valid HTTP.
     """
     parts = urlsplit(url)
     connection, sock = _connected(parts, deadline)
@@ -51,7 +52,7 @@ def post(url: str, headers: Mapping[str, str], body: bytes, *, deadline: float, 
 
 
 def _connected(parts: SplitResult, deadline: float) -> tuple[http.client.HTTPConnection, socket.socket]:
-    """Open a connection; return its socket, too, which stays open when the connection is closed."""
+    """Open a connection. Also return its socket, which closing the connection does not close."""
     host, is_secure = parts.hostname or "", parts.scheme == "https"
     port = parts.port or (443 if is_secure else 80)
     sock = socket.create_connection((host, port), _left(deadline))
@@ -74,7 +75,7 @@ def _left(deadline: float) -> float:
 
 
 class _TimedSocket(io.RawIOBase):
-    """What ``http.client`` uses of a socket; each read and write may take the time that is left until the deadline."""
+    """The part of a socket that ``http.client`` uses. Each read and write may take the time left until the deadline."""
 
     def __init__(self, sock: socket.socket, deadline: float) -> None:
         self._sock, self._deadline = sock, deadline
@@ -96,4 +97,4 @@ class _TimedSocket(io.RawIOBase):
         return self._ready().recv_into(buffer)
 
     def close(self) -> None:
-        """Do nothing: ``http.client`` closes the socket while it still reads the answer."""
+        """Do nothing: ``http.client`` closes the socket while it still reads the response."""

@@ -1,4 +1,4 @@
-"""Opens the embedder that was chosen; each kind is imported only when it is needed."""
+"""Opens the chosen embedder; each kind is imported only when it is needed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rye.errors import UnavailableError
 
 
 def is_there(choice: Choice) -> bool:
-    """Return whether there is an embedder, without opening it: only the default one may not be installed."""
+    """Return whether the embedder is available, without opening it. Only the default one may not be installed."""
     needs = ("wordllama", "tokenizers", "safetensors") if choice.kind == "wordllama" else ()
     return choice.kind != "none" and all(map(find_spec, needs))
 
@@ -22,11 +22,11 @@ def has_minilm() -> bool:
 
 
 def open_embedder(choice: Choice, by: str = "") -> Embedder:
-    """Return the embedder that is chosen; a server is not asked before it is needed.
+    """Return the chosen embedder. A server is not contacted before the first request.
 
     Args:
-        choice: Which one.
-        by: What chose it, for the message that says that it is none.
+        choice: The choice.
+        by: Where the choice was made, for the message if it is ``none``.
 
     Raises:
         UnavailableError: ``embedder-off``, ``embedder-missing`` or ``embedder-insecure``.

@@ -1,4 +1,4 @@
-"""What the models on this machine share: files that are read and never run, prefixes, and vectors of length 1.
+"""Shared code of local models: reading files without running them, prefixes, and vectors of length 1.
 
 A model is data: its tensors are safetensors and its tokenizer is JSON. Nothing is unpickled, imported or downloaded.
 """
@@ -25,7 +25,7 @@ Tensors = dict[str, npt.NDArray[Any]]
 
 @contextmanager
 def reading(choice: Choice, folder: Path) -> Iterator[None]:
-    """Turn every error of reading a model into one of rye's.
+    """Convert every error of reading a model into one of rye's.
 
     Raises:
         UnavailableError: ``embedder-missing``.
@@ -39,11 +39,11 @@ def reading(choice: Choice, folder: Path) -> Iterator[None]:
 
 
 def parse_model(weights: bytes, tokenizer: bytes) -> tuple[Tensors, Tokenizer]:
-    """Parse the files of a model: tensors as safetensors, and a tokenizer that neither pads nor truncates.
+    """Parse the files of a model: tensors as safetensors, and a tokenizer without padding and truncation.
 
     Raises:
         ImportError: A library is not installed.
-        ValueError: A file is damaged, or holds numbers of a type that NumPy does not have.
+        ValueError: A file is damaged, or has a number type that NumPy lacks.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load
@@ -51,7 +51,7 @@ def parse_model(weights: bytes, tokenizer: bytes) -> tuple[Tensors, Tokenizer]:
 
     try:
         tensors = load(weights)
-    except (SafetensorError, KeyError) as error:  # KeyError: a type that NumPy does not have
+    except (SafetensorError, KeyError) as error:  # KeyError: a number type that NumPy lacks
         message = f"its tensors cannot be read: {error}"
         raise ValueError(message) from None
     parsed: Tokenizer = Tokenizer.from_buffer(tokenizer)
@@ -61,14 +61,14 @@ def parse_model(weights: bytes, tokenizer: bytes) -> tuple[Tensors, Tokenizer]:
 
 
 class LocalEmbedder(ABC):
-    """A model on this machine. Safe to use from several threads.
+    """A local model; thread-safe.
 
     A subclass reads its files, sets the tokenizer, and sums the vectors of texts.
 
     Args:
         choice: Its threshold, prefixes and chunks.
         threshold: The model's own threshold.
-        chars: The size of chunks for which the model was made.
+        chars: The chunk size that suits the model.
     """
 
     _tokenizer: Tokenizer
@@ -92,12 +92,12 @@ class LocalEmbedder(ABC):
         return len(self._tokenizer.encode(self._cleaned(word), add_special_tokens=False).ids) == 1
 
     def _cleaned(self, text: str) -> str:
-        """Return a text as the tokenizer takes it: halves of surrogate pairs are no characters."""
+        """Return a text that the tokenizer accepts, without lone surrogates."""
         return text.encode("utf-8", "replace").decode()
 
     @abstractmethod
     def _sums(self, texts: Sequence[str]) -> Floats:
-        """Return vectors of any length, shape ``(len(texts), dimensions)``: those of the tokens, added up."""
+        """Return the sums of token vectors, not normalized, shape ``(len(texts), dimensions)``."""
 
     def _directions(self, texts: Sequence[str]) -> Floats:
         rows = self._sums(texts)

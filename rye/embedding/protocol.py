@@ -1,4 +1,4 @@
-"""The protocol of an embedder, the check of the vectors that it answers with, and the errors of all embedders."""
+"""The protocol of an embedder, the check of its vectors, and the errors of all embedders."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from rye.errors import UnavailableError
 Floats = npt.NDArray[np.float32]
 
 PROBE: Final = "What is this for, and how is it used?"
-"""A text that is embedded with others, to notice another model behind the same name."""
+"""A text that is embedded along with others, to detect that the model behind a name has changed."""
 
 PROBE_SIMILARITY: Final = 0.99
-"""Least cosine of two vectors of :data:`PROBE` by one model: servers round, and batches change a vector a little."""
+"""Least cosine of two vectors of :data:`PROBE` by one model: rounding and batches change vectors a little."""
 
 _HINT: Final = "see what the server logs, or choose another embedder"
 _PACKAGES: Final = {"wordllama": "rye-search", "minilm": "'rye-search[minilm]'"}
-"""What pip installs to get a model."""
+"""What to pip install for each local model."""
 
 
 class _FailedError(UnavailableError):
@@ -30,29 +30,29 @@ class _FailedError(UnavailableError):
 
 
 class RefusedError(_FailedError):
-    """The embedder does not take the texts of one request; it may take some of them."""
+    """The embedder refused the texts of one request; it may accept some of them alone."""
 
 
 class ModelChangedError(_FailedError):
-    """The model is another one than it was a moment ago."""
+    """The model has changed since the last request."""
 
 
 class Embedder(Protocol):
     """Turns texts into vectors.
 
     It may also have ``embed_query(text)``, if it reads queries differently; ``is_token(word)``; ``batch``, how many
-    texts a request should have; and ``chunk_chars`` and ``overlap_chars``, the characters of a text and those that two
+    texts a request should have; and ``chunk_chars`` and ``overlap_chars``, the characters of a chunk and those that two
     neighbours share.
     """
 
     @property
     def model(self) -> str:
-        """Which model in which version, the same from run to run; vectors of different models are never compared."""
+        """Model and version, the same in every run. Vectors of different models are never compared."""
         ...
 
     @property
     def threshold(self) -> float:
-        """Cosine from which on a text matches, unless the caller says otherwise."""
+        """Least cosine at which a text matches, unless the caller sets another."""
         ...
 
     @property
@@ -60,12 +60,12 @@ class Embedder(Protocol):
         """Length of a vector.
 
         Raises:
-            UnavailableError: It has to be asked, and the server does not answer.
+            UnavailableError: The server does not answer the request for it.
         """
         ...
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """Return one row of length 1 for each text; zeros for a text without any token, or one that is refused.
+        """Return one row of length 1 per text; zeros for a text without tokens, or one that is refused.
 
         Returns:
             Shape ``(len(texts), dimensions)``.
@@ -77,7 +77,7 @@ class Embedder(Protocol):
 
 
 def failed(name: str, problem: str, *, hint: str = _HINT) -> UnavailableError:
-    """Return the error for the unusable answer of an embedder."""
+    """Return the error for an unusable answer of an embedder."""
     return UnavailableError("embedder-failed", f"the embedder {inline(name)} {problem}", hint=hint, embedder=name)
 
 
@@ -90,7 +90,7 @@ def missing(kind: str, problem: str) -> UnavailableError:
 
 
 def query_vector(embedder: Embedder, text: str) -> Floats:
-    """Return the vector of a query, shape ``(dimensions,)``: by ``embed_query`` where the embedder has that.
+    """Return the vector of a query, shape ``(dimensions,)``, by ``embed_query`` if the embedder has it.
 
     Raises:
         UnavailableError: The model cannot be used now.
@@ -101,13 +101,13 @@ def query_vector(embedder: Embedder, text: str) -> Floats:
 
 
 def embed_with_probe(embedder: Embedder, texts: Sequence[str] = ()) -> tuple[Floats, Floats]:
-    """Embed texts, and :data:`PROBE` in the same request.
+    """Embed texts, with :data:`PROBE` in the same request.
 
     Returns:
-        The vector of the probe, shape ``(dimensions,)``; those of the texts, shape ``(len(texts), dimensions)``.
+        The vector of the probe, shape ``(dimensions,)``, and those of the texts, shape ``(len(texts), dimensions)``.
 
     Raises:
-        UnavailableError: The model cannot be used now, or answers the probe with zeros.
+        UnavailableError: The model cannot be used now, or returns zeros for the probe.
     """
     rows = embedder.embed([PROBE, *texts])
     if not rows[0].any():
@@ -116,25 +116,25 @@ def embed_with_probe(embedder: Embedder, texts: Sequence[str] = ()) -> tuple[Flo
 
 
 def is_same_model(probe: Floats, other: Floats) -> bool:
-    """Return whether one model made two vectors of :data:`PROBE`."""
+    """Return whether two vectors of :data:`PROBE` come from the same model."""
     return probe.shape == other.shape and float(probe @ other) >= PROBE_SIMILARITY
 
 
 def unit_rows(
     name: str, answer: Any, shape: tuple[int, ...], *, tolerance: float = np.inf, hint: str = _HINT
 ) -> Floats:
-    """Return the answer of an embedder as vectors of length 1; zeros stay zeros.
+    """Check the answer of an embedder, and return it as vectors of length 1; zeros stay zeros.
 
     Args:
         name: The embedder.
-        answer: What should be an array of numbers.
-        shape: What its shape must be; a last number of 0 stands for any length of a vector.
-        tolerance: How far the length of a vector may be off 1.
-        hint: How to mend it.
+        answer: Should be an array of numbers.
+        shape: The required shape; a last number of 0 allows any vector length.
+        tolerance: How far the length of a vector may differ from 1.
+        hint: How to fix it.
 
     Raises:
-        RefusedError: A number is not finite, which some servers answer for certain texts.
-        UnavailableError: It is something other than that.
+        RefusedError: A number is not finite, which some servers return for certain texts.
+        UnavailableError: The answer is wrong in another way.
     """
     try:
         rows = np.asarray(answer)
@@ -150,7 +150,7 @@ def unit_rows(
     if not np.isfinite(rows).all():
         raise RefusedError(failed(name, "answered with numbers that are not finite", hint=hint))
     with np.errstate(over="ignore"):
-        rows = rows.astype(np.float64)  # in which the squares of all float32 have room
+        rows = rows.astype(np.float64)  # holds the square of every float32
         lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
     if not np.isfinite(lengths).all():
         raise failed(name, "answered with numbers too large to be vectors", hint=hint)

@@ -1,6 +1,6 @@
-"""Embedders behind HTTP: Ollama's ``/api/embed`` and the ``/embeddings`` of OpenAI, which many servers speak.
+"""Embedders over HTTP: Ollama's ``/api/embed``, and OpenAI's ``/embeddings``, which many servers offer.
 
-A server is not believed: what it answers is bounded in time and size, and checked before it is used.
+Servers are not trusted: their answers are limited in time and size, and checked before use.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from rye.embedding.protocol import Floats, RefusedError, failed, unit_rows
 from rye.errors import UnavailableError
 
 THRESHOLD: Final = 0.35
-"""The threshold of a model that the choice gives none for."""
+"""The threshold if the choice sets none."""
 
 ATTEMPTS: Final = 3
-"""How often a request is sent that was refused at once, or answered as one to send again."""
+"""Most attempts for a request that was refused at once, or whose status invites a retry."""
 
 PAUSE: Final = 0.25
-"""Seconds before the second attempt; twice as many before each further one."""
+"""Seconds before the second attempt; doubled before each further one."""
 
 MAX_ANSWER: Final = 64 << 20
-"""Bytes of an answer."""
+"""Most bytes of an answer."""
 
 _MAX_SHOWN: Final = 200
 _AGAIN: Final = frozenset({429, 500, 502, 503, 504})
 _REFUSES: Final = frozenset({400, 413, 422, 500})
-"""How servers answer a text that is too long for them, or that they cannot embed: llama.cpp and Ollama with 500."""
+"""Statuses for a text that is too long or cannot be embedded; llama.cpp and Ollama use 500."""
 
 
 def _read_openai(answer: Any) -> Any:
-    """Return the vectors in the order of the texts: each says to which of them it belongs."""
+    """Return the vectors in the order of the texts, by their ``index``."""
     rows = {row["index"]: row["embedding"] for row in answer["data"]}
     return [rows[number] for number in range(len(answer["data"]))]
 
@@ -49,18 +49,18 @@ _DIALECTS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
     "ollama": ("/api/embed", lambda answer: answer["embeddings"]),
     "openai": ("/embeddings", _read_openai),
 }
-"""The path of each kind of server, and the function that takes the vectors out of its answer."""
+"""The path of each kind of server, and the function that extracts the vectors from its answer."""
 
 
 class ServerEmbedder:
-    """Gets vectors from a server over HTTP. Safe to use from several threads: each request has its own connection.
+    """Gets vectors from a server over HTTP. Thread-safe: each request has its own connection.
 
     Args:
-        choice: Which server, which model, and how to ask.
-        key: Sent as a bearer token if there is one.
+        choice: The server, the model and the request settings.
+        key: Sent as a bearer token if not empty.
 
     Raises:
-        UnavailableError: ``embedder-insecure``: the key would go over an open connection to another machine.
+        UnavailableError: ``embedder-insecure``: the key would be sent unencrypted to another machine.
     """
 
     def __init__(self, choice: Choice, key: str = "") -> None:
@@ -87,7 +87,7 @@ class ServerEmbedder:
         return self._dimensions
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """See :class:`rye.embedding.protocol.Embedder`; the texts are those of items.
+        """See :class:`rye.embedding.protocol.Embedder`; for the texts of items.
 
         Raises:
             UnavailableError: ``embedder-unreachable``, ``model-missing`` or ``embedder-failed``.
@@ -95,7 +95,7 @@ class ServerEmbedder:
         return self._embed_all([self._choice.document_prefix + text for text in texts])
 
     def embed_query(self, text: str) -> Floats:
-        """Return the vector of a query, shape ``(dimensions,)``; otherwise as :meth:`embed`."""
+        """Return the vector of a query, shape ``(dimensions,)``; otherwise like :meth:`embed`."""
         vector: Floats = self._embed_all([self._choice.query_prefix + text])[0]
         if not vector.any():
             raise failed(self._name, "refuses the query, or answers it with zeros")
@@ -115,9 +115,9 @@ class ServerEmbedder:
         return np.concatenate(parts)
 
     def _embed_some(self, texts: Sequence[str]) -> Floats:
-        """Return vectors; where the server refuses a request, of each text by itself: zeros if it is refused again.
+        """Return vectors. If the server refuses the request, send each text alone; a text refused again gets zeros.
 
-        A server that refuses a short text too refuses everything: that is an error.
+        A server that also refuses a short text refuses everything, which is an error.
         """
         try:
             return self._ask(texts, is_patient=True)
@@ -137,7 +137,7 @@ class ServerEmbedder:
         return self._joined(rows)
 
     def _ask(self, texts: Sequence[str], *, is_patient: bool) -> Floats:
-        """Send one request and return the vectors; if patient, send it again also where that may be a refusal."""
+        """Send one request and return the vectors. ``is_patient`` also retries a status that may be a refusal."""
         sendable = [text.encode("utf-8", "replace").decode() or " " for text in texts]
         body = json.dumps({"model": self._choice.model, "input": sendable}).encode()
         deadline = time.monotonic() + self._choice.timeout  # for all attempts together
@@ -184,11 +184,11 @@ class ServerEmbedder:
         except (ValueError, RecursionError):
             raise failed(self._name, f"answered with something other than JSON: {_excerpt(data)}") from None
         if isinstance(rows, list) and any(bool in map(type, row) for row in rows if isinstance(row, list)):
-            raise failed(self._name, "answered with truth values, not numbers")  # NumPy would take true for 1
+            raise failed(self._name, "answered with truth values, not numbers")  # NumPy would read true as 1
         return unit_rows(self._name, rows, (count, 0))
 
     def _fault(self, status: int, problem: str) -> UnavailableError:
-        """Return the error of an answer that is none."""
+        """Return the error for an error status."""
         name, choice, model = self._name, self._choice, inline(self._choice.model)
         if 300 <= status < 400:
             return failed(name, f"redirects ({problem}), which is not followed; give the URL that it redirects to")
@@ -206,7 +206,7 @@ class ServerEmbedder:
 
 
 def _check_key(choice: Choice, name: str, key: str) -> None:
-    """Refuse a key that could be read on its way, or that would end its header."""
+    """Refuse a key that others could read in transit, or that would break out of its header."""
     place = urlsplit(choice.url)
     if place.scheme == "http" and not _is_this_machine(place.hostname or ""):
         message = f"the key of {name} would be sent unencrypted to {place.hostname}"
@@ -224,6 +224,5 @@ def _is_this_machine(host: str) -> bool:
 
 
 def _excerpt(data: bytes) -> str:
-    """Return the beginning of a server's answer, safe to show."""
     text = inline(data[: 4 * _MAX_SHOWN].decode("utf-8", "replace"))
     return f"{text[:_MAX_SHOWN]}…" if len(text) > _MAX_SHOWN else text or "nothing"

@@ -1,7 +1,7 @@
 """WordLlama's model of 256 dimensions, the default: a text's vector is the mean of the vectors of its tokens.
 
 Its own loader imports an HTTP client and a schema library, and downloads a tokenizer that its package has in another
-folder. Reading the two files takes half the time and no network.
+folder. Reading the two files here takes half the time and no network.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ TOKENIZER: Final = "tokenizers/l2_supercat_tokenizer_config.json"
 """The files of WordLlama's package."""
 
 THRESHOLD: Final = 0.15
-"""See the knowledge item rye/embedding for what it was measured on."""
+"""See the knowledge item rye/embedding for the measurements."""
 
 _TEXTS_AT_A_TIME: Final = 256
 
 
 class StaticEmbedder(LocalEmbedder):
-    """Means of token vectors; of a text nothing is cut off. Safe to use from several threads.
+    """Means of token vectors of whole texts, however long; thread-safe.
 
-    Texts are read in lower case, which the model knows best.
+    Texts are lowercased, which gives the best results with this model.
 
     Raises:
-        UnavailableError: ``embedder-missing``: a library or a file is missing, or is not what it should be.
+        UnavailableError: ``embedder-missing``: a library or a file is missing or damaged.
     """
 
     def __init__(self, choice: Choice | None = None) -> None:
@@ -76,7 +76,7 @@ class StaticEmbedder(LocalEmbedder):
 
 
 def wordllama_folder() -> Path:
-    """Return the folder of the installed package; none of its code is run."""
+    """Return the folder of the installed package, without running its code."""
     spec = find_spec("wordllama")
     if spec is None or not spec.submodule_search_locations:
         raise missing("wordllama", "it is not installed")

@@ -1,6 +1,6 @@
 """all-MiniLM-L6-v2, a sentence transformer of the BERT family, computed with NumPy from the safetensors of a package.
 
-NumPy needs no library besides those of WordLlama and starts at once; ONNX Runtime embeds about 1.5 times as many texts
+NumPy needs no library besides those of WordLlama and starts at once. ONNX Runtime embeds about 1.5 times as many texts
 per second, and torch is gigabytes.
 
 The model is that of Devlin et al., BERT (2019), with the mean of the token vectors as a text's vector (Reimers and
@@ -24,10 +24,10 @@ from rye.embedding.protocol import Floats, missing
 
 THRESHOLD: Final = 0.2
 DIGEST: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""SHA-256 of the weights; a package that carries others under that name is refused, so their sizes are known."""
+"""SHA-256 of the weights. Other weights under that name are refused, so their sizes are known."""
 
 LAYERS, HEADS, TOKENS, EPSILON = 6, 12, 256, 1e-12
-"""The sizes of the model; of a longer text it reads the first tokens, as it was made to."""
+"""The sizes of the model. It reads only the first tokens of a longer text, as in its training."""
 
 _TEXTS_AT_A_TIME: Final = 32
 _TOKENS_AT_A_TIME: Final = 2048
@@ -35,17 +35,17 @@ _ROWS_AT_A_TIME: Final = 32
 """Rows whose activation is computed at a time, so that they stay in the processor's cache."""
 
 _SMALL_PRODUCT: Final = 1 << 18
-"""Multiplications up to which OpenBLAS uses one thread: two that wait for each other take four times as long."""
+"""Multiplications up to which OpenBLAS uses one thread; two that wait for each other take four times as long."""
 
 _CHARS_PER_TOKEN: Final = 16
 _F: Final = np.float32
 
 
 class TransformerEmbedder(LocalEmbedder):
-    """all-MiniLM-L6-v2. Safe to use from several threads.
+    """all-MiniLM-L6-v2; thread-safe.
 
     Raises:
-        UnavailableError: ``embedder-missing``: the package, a library or a file is missing, or not what it should be.
+        UnavailableError: ``embedder-missing``: the package, a library or a file is missing or damaged.
     """
 
     batch = _TEXTS_AT_A_TIME
@@ -60,13 +60,13 @@ class TransformerEmbedder(LocalEmbedder):
             tensors, self._tokenizer = parse_model(weights, tokenizer)
             self._tensors = {name.removeprefix("bert."): tensor for name, tensor in tensors.items()}
             self._tokenizer.enable_truncation(TOKENS)
-        # a token has some four letters; what a chunk has beyond the model's tokens would not be read
+        # a token has about four letters; the model would not read more of a chunk
         super().__init__(choice, THRESHOLD, 4 * TOKENS)
         self.model = f"minilm:{hashlib.sha256(digest.encode() + tokenizer).hexdigest()[:16]}{self._chunks}"
         self.dimensions = len(self._tensors["embeddings.LayerNorm.weight"])
 
     def _sums(self, texts: Sequence[str]) -> Floats:
-        """Embed texts of similar length together, as many as have :data:`_TOKENS_AT_A_TIME`."""
+        """Embed texts of similar length together, in batches of about :data:`_TOKENS_AT_A_TIME` tokens."""
         vectors = np.zeros((len(texts), self.dimensions), _F)
         longest = _CHARS_PER_TOKEN * TOKENS
         encodings = self._tokenizer.encode_batch_fast([self._cleaned(text[:longest]) for text in texts])
@@ -86,7 +86,7 @@ class TransformerEmbedder(LocalEmbedder):
         return vectors
 
     def _computed(self, texts: Sequence[Sequence[int]]) -> Floats:
-        """Return the vectors of texts as token numbers, which stand one behind the other: nothing is padded."""
+        """Return the vectors of texts, given as token numbers. The texts are concatenated, so nothing is padded."""
         stops = np.cumsum([len(text) for text in texts])
         starts = stops - [len(text) for text in texts]
         ids = np.concatenate([np.asarray(text, np.int64) for text in texts])
@@ -108,7 +108,7 @@ class TransformerEmbedder(LocalEmbedder):
         return vectors
 
     def _attention(self, state: Floats, name: str, spans: Sequence[tuple[int, int]]) -> Floats:
-        """Mix the values of each text by the similarity of queries and keys, so many rows of a head at a time."""
+        """Mix the values of each text by the similarity of queries and keys, in steps that keep products small."""
         width = state.shape[1] // HEADS
         query, key, value = (self._linear(state, f"{name}.{part}") for part in ("query", "key", "value"))
         query *= _F(width**-0.5)
