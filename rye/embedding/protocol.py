@@ -144,9 +144,9 @@ def unit_rows(
         ) from None
     if rows.dtype.kind not in "fiu":
         raise failed(name, f"answered with values of type {rows.dtype}, not numbers", hint=hint)
-    wanted = (*shape[:-1], shape[-1] or max(rows.shape[-1:], default=0))
-    if rows.shape != wanted or not rows.shape[-1]:
-        raise failed(name, f"answered with an array of shape {rows.shape} where it should be {wanted}", hint=hint)
+    expected = (*shape[:-1], shape[-1] or max(rows.shape[-1:], default=0))
+    if rows.shape != expected or not rows.shape[-1]:
+        raise failed(name, f"answered with an array of shape {rows.shape} where it should be {expected}", hint=hint)
     if not np.isfinite(rows).all():
         raise RefusedError(failed(name, "answered with numbers that are not finite", hint=hint))
     with np.errstate(over="ignore"):
