@@ -122,13 +122,13 @@ def parameters_of(options: type) -> dict[str, Parameter]:
 @cache
 def defaults_of(options: type) -> Mapping[str, Any]:
     """Return, by name, the default of every parameter that a TypedDict declares."""
-    return {name: each.default for name, each in parameters_of(options).items()}
+    return {name: parameter.default for name, parameter in parameters_of(options).items()}
 
 
 def _typed(name: str, hint: Any, parameter: Parameter) -> Parameter:
     kind = hint
     if isinstance(hint, UnionType):
-        kind = next(each for each in get_args(hint) if each is not type(None))
+        kind = next(option for option in get_args(hint) if option is not type(None))
     default = False if kind is bool and parameter.default is None else parameter.default
     return parameter._replace(name=name, kind=_KINDS[get_origin(kind) or kind], type=hint, default=default)
 
@@ -211,8 +211,8 @@ def guess(name: object, valid: Iterable[str]) -> str:
     """Return ``did you mean …? `` if one of the valid names is similar; else an empty string."""
     from difflib import get_close_matches
 
-    near = get_close_matches(name, list(valid), 1) if isinstance(name, str) else []
-    return f"did you mean {near[0]!r}? " if near else ""
+    similar = get_close_matches(name, list(valid), 1) if isinstance(name, str) else []
+    return f"did you mean {similar[0]!r}? " if similar else ""
 
 
 def limits(parameter: Parameter) -> str:
@@ -239,12 +239,12 @@ def check_size(parameter: Parameter, value: Any, path: tuple[str, ...] = ()) -> 
     characters = values = 0
     left = [value]
     while left and values < _COUNTED:  # no recursion, because nesting may have any depth
-        each = left.pop()
-        if isinstance(each, str):
-            characters += len(each)
-        elif isinstance(each, (Mapping, list, tuple, set, frozenset)):
-            values += len(each)
-            left += [*each, *each.values()] if isinstance(each, Mapping) else each
+        current = left.pop()
+        if isinstance(current, str):
+            characters += len(current)
+        elif isinstance(current, (Mapping, list, tuple, set, frozenset)):
+            values += len(current)
+            left += [*current, *current.values()] if isinstance(current, Mapping) else current
     for what, length, limit in (("values", values, parameter.most), ("characters", characters, parameter.longest)):
         if length > limit:
             refuse(path, "has", f"{length:,} {what}", f"{limit:,} at most", length=length, limit=limit)
@@ -270,8 +270,8 @@ def check(parameter: Parameter, value: Any, path: tuple[str, ...] = ()) -> Any:
         refuse_value(parameter, path, repr(value).removesuffix(".0"))
     if not fits:
         of = "" if value is None or parameter.choices else f", of type {type(value).__name__}"
-        near = guess(value, parameter.choices) if parameter.kind == "string" else ""
-        refuse_value(parameter, path, f"{value!r}{of}", near)
+        suggestion = guess(value, parameter.choices) if parameter.kind == "string" else ""
+        refuse_value(parameter, path, f"{value!r}{of}", suggestion)
     if parameter.parts is not None:
         return check_all(parameters_of(parameter.parts), value, path)
     if parameter.kind != "number":
@@ -290,7 +290,7 @@ def _is_within(parameter: Parameter, value: Any) -> bool:
     return bool(value >= low and (high is None or value <= high) and not (parameter.above and value == low))
 
 
-def refuse_value(parameter: Parameter, path: tuple[str, ...], found: str, near: str = "") -> NoReturn:
+def refuse_value(parameter: Parameter, path: tuple[str, ...], given: str, suggestion: str = "") -> NoReturn:
     """Raise the error of a value; the hint lists valid values and suggests a similar one."""
     values: list[Any] = list(parameter.choices)
     if parameter.choices:
@@ -308,8 +308,8 @@ def refuse_value(parameter: Parameter, path: tuple[str, ...], found: str, near: 
         valid += ", or leave it out"
     percent = "; what is above 1 is percent" if parameter.percent else ""
     more = (parameter.hint,) if isinstance(parameter.hint, str) else parameter.hint
-    hint = (f"{near}valid are {valid}{percent}", *(("; ", *more) if parameter.hint else ()))
-    refuse(path, "is", found, hint, **({"valid": values} if values else {}))
+    hint = (f"{suggestion}valid are {valid}{percent}", *(("; ", *more) if parameter.hint else ()))
+    refuse(path, "is", given, hint, **({"valid": values} if values else {}))
 
 
 def check_all(
@@ -329,7 +329,7 @@ def check_all(
             continue
         beside = Setting(only.name, given.get(only.name, parameters[only.name].default))
         if beside.value in parameters[only.name].choices and beside.value not in only.values:
-            use = [piece for each in only.values for piece in (" or ", Setting(only.name, each))][1:]
+            use = [piece for value in only.values for piece in (" or ", Setting(only.name, value))][1:]
             reason = f"; {only.reason}" if only.reason else ""
             refuse((*path, name), "has", ("no effect with ", beside), ("use ", *use, f", or leave it out{reason}"))
     return {name: check(parameters[name], value, path) for name, value in given.items()}
@@ -362,11 +362,13 @@ def takes(options: type) -> Callable[[Function], Function]:
         signature = Signature.from_callable(function)
         *own, _ = signature.parameters.values()
         more = [
-            Keyword(name, Keyword.KEYWORD_ONLY, default=each.default, annotation=each.type)
-            for name, each in parameters_of(options).items()
+            Keyword(name, Keyword.KEYWORD_ONLY, default=parameter.default, annotation=parameter.type)
+            for name, parameter in parameters_of(options).items()
         ]
         function.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
-        lines = [f"            {name}: {described(each, 'py')}." for name, each in parameters_of(options).items()]
+        lines = [
+            f"            {name}: {described(parameter, 'py')}." for name, parameter in parameters_of(options).items()
+        ]
         before, raises, after = (function.__doc__ or "").partition("\n        Raises:")
         function.__doc__ = "\n".join([before.rstrip(), *lines, raises]) + after
         return function
