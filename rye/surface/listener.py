@@ -127,8 +127,8 @@ class _Server(uvicorn.Server):
 def _listen(http: Http) -> socket.socket:
     family = socket.AF_INET6 if ":" in http.host else socket.AF_INET
     try:
-        found = socket.getaddrinfo(http.host, http.port, family, socket.SOCK_STREAM)[0]
-        address = found[4]
+        info = socket.getaddrinfo(http.host, http.port, family, socket.SOCK_STREAM)[0]
+        address = info[4]
         if not http.token and not str(address[0]).startswith("127.") and address[0] != "::1":
             message = f"{http.host} is a public address, and rye listens there only with a token"
             raise ArgumentError("token-needed", message, hint=f"give --token-file, or set {http.token_variable}")

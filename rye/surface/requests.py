@@ -59,11 +59,11 @@ def arguments_of(takes: type, options: Mapping[str, Any]) -> dict[str, Any]:
         takes: The options that the method takes.
         options: The given options, by the names of the table; a mapping as a tuple of ``KEY=VALUE`` texts.
     """
-    found: dict[str, Any] = {}
-    for name, each in parameters_of(takes).items():
+    arguments: dict[str, Any] = {}
+    for name, parameter in parameters_of(takes).items():
         value = options.get(name)
         if name in _PARSERS and value is not None:
             value = _PARSERS[name](value)
-        if value not in (each.default, {}, None):
-            found[name] = value
-    return found
+        if value not in (parameter.default, {}, None):
+            arguments[name] = value
+    return arguments

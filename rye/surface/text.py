@@ -133,14 +133,14 @@ def search_notes(answer: Mapping[str, Any], surface: Surface) -> Iterator[Note]:
 
 
 def _nothing_found(answer: Mapping[str, Any], surface: Surface) -> str:
-    sought = f" for {inline(answer['query'])}" if answer["query"] else ""
+    query = f" for {inline(answer['query'])}" if answer["query"] else ""
     advice = "; try fewer or other words" if surface == "mcp" else ""
     noun = "section" if "chars" in answer else "hit"
     if answer["total"]:
         return f"nothing from offset {answer['offset']} on; the last of {plural(answer['total'], noun)} is before it"
     if noun == "section":
-        return f"no section found{sought}{advice}"
-    return f"nothing found{sought} in scope {inline(answer['scope'])}, space {inline(answer['space'])}{advice}"
+        return f"no section found{query}{advice}"
+    return f"nothing found{query} in scope {inline(answer['scope'])}, space {inline(answer['space'])}{advice}"
 
 
 def error_notes(error: RyeError) -> Iterator[Note]:
