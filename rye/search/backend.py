@@ -86,11 +86,11 @@ class Backend:
         if not non_manual or len(non_manual) == len(matches):
             return self._top(query, matches, order, similar)
         first = self._top(query, non_manual, order, similar)
-        left = None if order.reach is None else order.reach - len(first.reachable)
-        if left == 0 or len(first.docs) >= order.stop:
-            return first if left == 0 else first._replace(reachable=matches)
+        remaining = None if order.reach is None else order.reach - len(first.reachable)
+        if remaining == 0 or len(first.docs) >= order.stop:
+            return first if remaining == 0 else first._replace(reachable=matches)
         manual = matches & self._manual
-        last = self._top(query, manual, order._replace(stop=order.stop - len(first.docs), reach=left), similar)
+        last = self._top(query, manual, order._replace(stop=order.stop - len(first.docs), reach=remaining), similar)
         docs, scores = np.concatenate([first.docs, last.docs]), np.concatenate([first.scores, last.scores])
         return first._replace(docs=docs, scores=scores, reachable=first.reachable | last.reachable)
 

@@ -111,12 +111,12 @@ class Docs:
         return self.size if self._numbers is None else len(self._numbers)
 
 
-def look_up(ordered: Numbers, some: Numbers) -> tuple[Ints, Bools]:
+def look_up(ordered: Numbers, values: Numbers) -> tuple[Ints, Bools]:
     """Return, by bisection, where each value is or would be in a sorted array, and whether it is present."""
-    at = ordered.searchsorted(some)
+    at = ordered.searchsorted(values)
     if not len(ordered):
-        return at, np.zeros(len(some), bool)
-    present: Bools = ordered.take(at, mode="clip") == some
+        return at, np.zeros(len(values), bool)
+    present: Bools = ordered.take(at, mode="clip") == values
     return at, present
 
 

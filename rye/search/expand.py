@@ -92,8 +92,8 @@ def _choose(part: Part, pattern: Pattern) -> Choice:
         case How.FUZZY:
             return _fuzzy(part, pattern)
         case How.INFLECTED:
-            numbers, itself = part.segment.inflections(pattern.text)
-            weights = [1.0 if number == itself else INFLECTION_WEIGHT for number in numbers]
+            numbers, exact = part.segment.inflections(pattern.text)
+            weights = [1.0 if number == exact else INFLECTION_WEIGHT for number in numbers]
             return np.asarray(numbers, np.int64), np.asarray(weights, np.float64)
         case How.GLOB:
             ids = terms.matching(pattern.text)
@@ -127,17 +127,17 @@ def _fuzzy(part: Part, pattern: Pattern) -> Choice:
     distance = automatic_distance(pattern.text) if pattern.distance is None else pattern.distance
     if distance == 0:
         return _choose(part, pattern._replace(how=How.EXACT))
-    perhaps = part.segment.terms_perhaps_near(pattern.text, distance, pattern.start)
-    matches = similar(pattern.text, part.segment.terms.take(perhaps), distance)
-    ids = perhaps[np.fromiter(matches.keys(), np.int64, len(matches))]
+    candidates = part.segment.terms_perhaps_near(pattern.text, distance, pattern.start)
+    matches = similar(pattern.text, part.segment.terms.take(candidates), distance)
+    ids = candidates[np.fromiter(matches.keys(), np.int64, len(matches))]
     distances = np.fromiter(matches.values(), np.float64, len(matches))
     weights = 1.0 - distances / max(len(pattern.text), 1)
     return ids[weights > 0], weights[weights > 0]
 
 
-def _cut(reader: Reader, choices: tuple[Choice, ...], itself: str, *, most: int) -> Terms:
+def _cut(reader: Reader, choices: tuple[Choice, ...], word: str, *, most: int) -> Terms:
     """Keep the word itself and the terms in most documents. Deleted documents count, in any field; ties go by term."""
-    numbers, own = _numbered(reader, choices, itself)
+    numbers, own = _numbered(reader, choices, word)
     counts = np.zeros(1 + max(int(of.max(initial=-1)) for of in numbers), np.int64)
     for part, (ids, _), of in zip(reader.parts, choices, numbers, strict=True):
         counts[of] += part.segment.term_docs[ids]
@@ -151,17 +151,17 @@ def _cut(reader: Reader, choices: tuple[Choice, ...], itself: str, *, most: int)
     return Terms(reader, tuple(cut), cut=True)
 
 
-def _numbered(reader: Reader, choices: tuple[Choice, ...], itself: str) -> tuple[list[Ints], int]:
+def _numbered(reader: Reader, choices: tuple[Choice, ...], text: str) -> tuple[list[Ints], int]:
     """Number the chosen terms of all segments together, in term order. Also return the number of a word, or -1."""
     if len(choices) == 1:
         ids = choices[0][0]
-        own = np.flatnonzero(ids == reader.parts[0].segment.terms.find(itself))
+        own = np.flatnonzero(ids == reader.parts[0].segment.terms.find(text))
         return [np.arange(len(ids))], int(own[0]) if len(own) else -1
     words = [part.segment.terms.take(ids) for part, (ids, _) in zip(reader.parts, choices, strict=True)]
     # The same word in several segments gets one number.
     number_of = {word: number for number, word in enumerate(sorted({*chain.from_iterable(words)}))}
-    numbers = [np.fromiter(map(number_of.__getitem__, some), np.int64, len(some)) for some in words]
-    return numbers, number_of.get(itself, -1)
+    numbers = [np.fromiter(map(number_of.__getitem__, row), np.int64, len(row)) for row in words]
+    return numbers, number_of.get(text, -1)
 
 
 def document_frequencies(part: Part, ids: Ints, fields: Bools) -> Ints:

@@ -182,10 +182,10 @@ def count_all(reader: Reader, states: States, requests: Sequence[FacetRequest]) 
 def _facet(key: str, split: Sequence[tuple[Part, Ints]], states: States, docs: Ints, *, most: int) -> Facet:
     match key:
         case "type":
-            numbers = (tally(part.segment.types.take(some), len(TYPE_NAMES)) for part, some in split)
+            numbers = (tally(part.segment.types.take(rows), len(TYPE_NAMES)) for part, rows in split)
             return _listed(_named(TYPE_NAMES, sum(numbers, start=np.zeros(len(TYPE_NAMES), np.int64))), most)
         case "space":
-            return _listed(_named([str(part.root.space) for part, _ in split], [len(some) for _, some in split]), most)
+            return _listed(_named([str(part.root.space) for part, _ in split], [len(rows) for _, rows in split]), most)
         case "verdict":
             counts = tally(states.verdicts().take(docs), len(VERDICT_NAMES))
             return _listed(_named(VERDICT_NAMES, counts), most)
@@ -234,8 +234,8 @@ def _by_entry(key: str, split: Sequence[tuple[Part, Ints]], most: int) -> Facet:
     main, totals = rows[0]
     further: Counter[str] = Counter()
     for values, counts in rows[1:]:
-        some = counts.nonzero()[0]
-        for name, count in zip(values.names(some), counts[some].tolist(), strict=True):
+        numbers = counts.nonzero()[0]
+        for name, count in zip(values.names(numbers), counts[numbers].tolist(), strict=True):
             at = main.find(name)
             if at >= 0:
                 totals[at] += count

@@ -395,8 +395,8 @@ def _masks(arrays: Arrays, live: Bools, own: Ints) -> Arrays:
     counts = np.bincount(low[rows], minlength=len(places) + 1) - np.bincount(high[rows], minlength=len(places) + 1)
     counts = np.cumsum(counts)[:-1]
     for place in own[:, docs[rows]]:
-        mine = place[(low[rows] <= place) & (place < high[rows])]
-        counts -= np.bincount(mine, minlength=len(places))
+        own_places = place[(low[rows] <= place) & (place < high[rows])]
+        counts -= np.bincount(own_places, minlength=len(places))
     referred = mask(places[counts > 0], size)
     orphan = live & ~referred[item]
     masks = {"orphan": orphan, "dangling": dangling, "referring": mask(docs, size), "referred": wins & ~orphan}
@@ -429,13 +429,13 @@ def walk(graph: Graph, item: int, direction: Direction, depth: int) -> Walk:
     """Follow the references of winning documents from an item. Visit each item and reference once, so cycles end."""
     frontier = np.asarray([item], np.int64)
     edges, items = [_NOTHING], [frontier]
-    reached, met = (np.zeros(size, bool) for size in graph.size)
+    reached, followed = (np.zeros(size, bool) for size in graph.size)
     reached[item] = True
     for _ in range(depth):
-        forth = graph.stated_by(graph.winning(frontier) if direction is not Direction.IN else _NOTHING)
-        back = graph.naming(frontier if direction is not Direction.OUT else _NOTHING)
-        edges.append(_new(np.concatenate([forth.numbers, back.numbers]), met))
-        frontier = _new(np.concatenate([forth.named, graph.items_of(back.docs)]), reached)
+        outgoing = graph.stated_by(graph.winning(frontier) if direction is not Direction.IN else _NOTHING)
+        incoming = graph.naming(frontier if direction is not Direction.OUT else _NOTHING)
+        edges.append(_new(np.concatenate([outgoing.numbers, incoming.numbers]), followed))
+        frontier = _new(np.concatenate([outgoing.named, graph.items_of(incoming.docs)]), reached)
         if not len(frontier):
             break
         items.append(frontier)

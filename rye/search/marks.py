@@ -104,10 +104,10 @@ class _JoinedTexts:
             self._bytes = bytearray(f"{text}\n".encode("ascii"))
         else:
             codes = np.frombuffer(f"{text}\n".encode("utf-32-le", "surrogatepass"), np.uint32)
-            odd = (codes > 0x7F).nonzero()[0]
+            non_ascii = (codes > 0x7F).nonzero()[0]
             self._bytes = bytearray(codes.astype(np.uint8).tobytes())
-            np.frombuffer(self._bytes, np.uint8)[odd] = ord("?")
-            self._read_around(_strange(codes[odd], odd).tolist())
+            np.frombuffer(self._bytes, np.uint8)[non_ascii] = ord("?")
+            self._read_around(_not_signs(codes[non_ascii], non_ascii).tolist())
         self._read_around(list(_long_chunks(bytes(self._bytes.translate(_SHAPES)))))
         self.raw = self._bytes.decode()
 
@@ -163,9 +163,9 @@ class _JoinedTexts:
     def _among_words(self, terms: frozenset[str]) -> list[Hit]:
         """Return the places of terms in runs of letters, digits and joiners, reading each distinct run once."""
         words, starts = self._words
-        held = {word: hits for word in set(words) if (hits := _hits_in(word, terms))}
+        by_word = {word: hits for word in set(words) if (hits := _hits_in(word, terms))}
         several = zip(words, starts.tolist(), strict=True)
-        return [(at + a, at + b, term) for word, at in several if word in held for a, b, term in held[word]]
+        return [(at + a, at + b, term) for word, at in several if word in by_word for a, b, term in by_word[word]]
 
     def _literally(self, plain: Sequence[str], terms: frozenset[str]) -> list[Hit]:
         """Return the places of plain terms, searching for each in turn.
@@ -249,19 +249,19 @@ def _long_chunks(shape: bytes) -> Iterator[int]:
 
 def _may_begin(text: str, at: int) -> bool:
     """Return whether a part may begin at a place of ASCII text: at a capital, a number, or the start of a word."""
-    here, before = text[at], text[at - 1]
+    current, before = text[at], text[at - 1]
     return (
-        here.isupper()
-        or not (here.isalnum() and before.isalnum())
-        or here.isdigit() != before.isdigit()
+        current.isupper()
+        or not (current.isalnum() and before.isalnum())
+        or current.isdigit() != before.isdigit()
         or before in "vV"
     )
 
 
-def _strange(codes: npt.NDArray[np.uint32], places: Ints) -> Ints:
+def _not_signs(codes: npt.NDArray[np.uint32], places: Ints) -> Ints:
     """Return the places of the characters that do not always end a word."""
-    strange = [code for code in unique(codes).tolist() if not _is_sign(chr(code))]
-    return places[np.isin(codes, np.asarray(strange, np.uint32))]
+    open_codes = [code for code in unique(codes).tolist() if not _is_sign(chr(code))]
+    return places[np.isin(codes, np.asarray(open_codes, np.uint32))]
 
 
 @lru_cache(4096)

@@ -93,11 +93,11 @@ def _mostly(parts: Sequence[Occurrences], offsets: Sequence[int], misses: int) -
     The weight is the share of the parts that match.
     """
     starts = parts[0].starts
-    there = np.zeros(len(starts), np.int64)  # per start: how many parts are at their offsets
+    matching = np.zeros(len(starts), np.int64)  # per start: how many parts are at their offsets
     for part, offset in zip(parts, offsets, strict=True):
-        there += look_up(part.starts, starts + offset)[1]
-    occurrences = Occurrences(starts, starts + offsets[-1], there / len(parts))
-    return occurrences.take(there >= len(parts) - misses)
+        matching += look_up(part.starts, starts + offset)[1]
+    occurrences = Occurrences(starts, starts + offsets[-1], matching / len(parts))
+    return occurrences.take(matching >= len(parts) - misses)
 
 
 def consecutive(parts: Sequence[Occurrences], offsets: Sequence[int]) -> Occurrences:
@@ -138,7 +138,7 @@ def _any_between(ordered: Ints, low: Ints, high: Ints) -> Bools:
 
 
 def _beside(occurrences: Occurrences, neighbours: Occurrences, distance: int) -> Bools:
-    """Return which occurrences have one of ``those`` within ``distance`` before or after them, not overlapping."""
+    """Return which occurrences have a neighbour within ``distance`` before or after them, not overlapping."""
     after = _any_between(neighbours.starts, occurrences.ends + 1, occurrences.ends + distance)
     before = _any_between(np.sort(neighbours.ends), occurrences.starts - distance, occurrences.starts - 1)
     return after | before
@@ -170,11 +170,11 @@ class _Positions(dict[Pattern, Occurrences]):
         self._slots = slots
 
     def __missing__(self, pattern: Pattern) -> Occurrences:
-        held = self._postings[pattern]
-        postings, weights = held.picked(held.within(self._slots))
+        term_postings = self._postings[pattern]
+        postings, weights = term_postings.picked(term_postings.within(self._slots))
         keys, of = self._segment.occurrences(postings)
         occurrences = Occurrences(keys, keys, weights.take(of))
-        self[pattern] = occurrences = occurrences if held.single else distinct(occurrences, by_start=True)
+        self[pattern] = occurrences = occurrences if term_postings.single else distinct(occurrences, by_start=True)
         return occurrences
 
 
@@ -262,14 +262,14 @@ class PositionLeaf:
         candidates = _candidates(pattern, self._postings)
         # The token counts of all terms are an upper bound, known without reading a posting. If it is too high, count
         # the positions in the candidate slots; if these are too many as well, read the documents in batches.
-        if sum([held.tokens() * self._times[part] for part, held in self._postings.items()]) > at_once:
+        if sum([terms.tokens() * self._times[part] for part, terms in self._postings.items()]) > at_once:
             counts = self._counts(candidates)
             if (total := int(counts.sum())) > at_once:
                 self._effort.spend(total, self._query)
                 # number: the batch of each slot, by how many positions come before its document; no document is split
                 number = ((counts.cumsum() - counts) // at_once).take(candidates >> FIELD_BITS)
                 pieces = np.split(candidates, np.flatnonzero(np.diff(number)) + 1)
-                slots, tf = zip(*(_frequencies(pattern, self._positions(some)) for some in pieces), strict=True)
+                slots, tf = zip(*(_frequencies(pattern, self._positions(piece)) for piece in pieces), strict=True)
                 return np.concatenate(slots), np.concatenate(tf)
         positions = self._positions(candidates)
         slots_and_tf = _frequencies(pattern, positions)
@@ -284,8 +284,8 @@ class PositionLeaf:
     def _counts(self, slots: Numbers) -> Ints:
         """Return the number of positions to read, per document."""
         counts = np.zeros(self._segment.docs)
-        for pattern, held in self._postings.items():
-            chosen, _ = held.picked(held.within(slots))
+        for pattern, term_postings in self._postings.items():
+            chosen, _ = term_postings.picked(term_postings.within(slots))
             docs, tf = self._segment.places(chosen)[0], self._segment.frequencies(chosen)
             counts += self._times[pattern] * np.bincount(docs, tf, len(counts))
         return counts.astype(np.int64)
@@ -297,9 +297,9 @@ class PositionLeaf:
         """
         spans: dict[int, Spans] = {}
         pattern = self._query.pattern
-        for some, at in self._positions_of(docs):
+        for batch, at in self._positions_of(docs):
             several = _chain(pattern, at) if isinstance(pattern, Near) else [_occurrences(pattern, at)]
-            spans |= {doc: _spans_in(doc, several) for doc in some.tolist()}
+            spans |= {doc: _spans_in(doc, several) for doc in batch.tolist()}
         return spans
 
     def _positions_of(self, docs: Ints) -> Iterator[tuple[Ints, _Positions]]:
@@ -308,8 +308,8 @@ class PositionLeaf:
             yield docs, self._kept
             return
         together = len(docs) < 2 or int(self._counts(_slots_of(docs)).sum()) <= self._effort.at_once
-        for some in [docs] if together else np.split(docs, len(docs)):
-            yield some, self._positions(_slots_of(some))
+        for batch in [docs] if together else np.split(docs, len(docs)):
+            yield batch, self._positions(_slots_of(batch))
 
     def terms_in(self, doc: int) -> dict[Pattern, dict[int, dict[str, int]]]:
         """Return per part of the query its terms in one document, by field, with their frequencies.
@@ -317,10 +317,10 @@ class PositionLeaf:
         Counts every occurrence, also outside matches.
         """
         segment, terms_in = self._segment, dict[Pattern, dict[int, dict[str, int]]]()
-        for pattern, held in self._postings.items():
-            own, _ = held.picked((held.slots >> FIELD_BITS == doc).nonzero()[0])
-            terms = np.searchsorted(segment.term_postings, own.astype(segment.term_postings.dtype), side="right") - 1
-            fields, tfs = segment.places(own)[1].tolist(), segment.frequencies(own).tolist()
+        for pattern, term_postings in self._postings.items():
+            ids, _ = term_postings.picked((term_postings.slots >> FIELD_BITS == doc).nonzero()[0])
+            terms = np.searchsorted(segment.term_postings, ids.astype(segment.term_postings.dtype), side="right") - 1
+            fields, tfs = segment.places(ids)[1].tolist(), segment.frequencies(ids).tolist()
             terms_in[pattern] = {}
             for field, term, tf in zip(fields, segment.terms.take(terms), tfs, strict=True):
                 terms_in[pattern].setdefault(field, {})[term] = tf

@@ -95,9 +95,9 @@ class States:
 
     def hidden_message(self, doc: int) -> str:
         """Return a sentence that says that a document is hidden, why, and what replaces it."""
-        itself, successor = self._succession.names(self.to_all_spaces(doc))
-        instead = f"; see {successor}" if successor else ""
-        return f"{itself} is {' and '.join(self.withdrawn(doc)[0])}, so hidden{instead}"
+        subject, successor = self._succession.names(self.to_all_spaces(doc))
+        reference = f"; see {successor}" if successor else ""
+        return f"{subject} is {' and '.join(self.withdrawn(doc)[0])}, so hidden{reference}"
 
     def successor_warnings(self, doc: int) -> list[str]:
         """Return a warning if the successor of a trusted document is not trusted."""
@@ -165,8 +165,8 @@ class States:
         totals: dict[str, int] = {}
         borders = np.searchsorted(docs, [part.base for part in self._reader.parts] + [self._reader.size])
         for at, (part, column) in enumerate(zip(self._reader.parts, self._verdict_columns(), strict=True)):
-            here = docs[borders[at] : borders[at + 1]] - part.base
-            counts = tally(column.signer_of.take(here), len(column.signers))
+            local = docs[borders[at] : borders[at + 1]] - part.base
+            counts = tally(column.signer_of.take(local), len(column.signers))
             for number in np.flatnonzero(counts).tolist():
                 name = column.signers[number]
                 totals[name] = totals.get(name, 0) + int(counts[number])
@@ -261,11 +261,11 @@ def _shadowing(everywhere: Reader) -> dict[str, Bools]:
         ranks = {root.source: rank for rank, (root, _) in enumerate(everywhere.snapshots)}
         places = [ranks[part.root.source] for part in everywhere.parts]
         masks = {state: np.zeros(everywhere.size, bool) for state in ("shadowed", "shadowing")}
-        for part, mine, place in zip(everywhere.parts, keys, places, strict=True):
+        for part, own_keys, place in zip(everywhere.parts, keys, places, strict=True):
             higher = {key for other, rank in zip(keys, places, strict=True) if rank < place for key in other}
             lower = {key for other, rank in zip(keys, places, strict=True) if rank > place for key in other}
             for state, keys_elsewhere in (("shadowed", higher), ("shadowing", lower)):
-                entries = np.asarray(sorted(mine[key] for key in mine.keys() & keys_elsewhere), np.int64)
+                entries = np.asarray(sorted(own_keys[key] for key in own_keys.keys() & keys_elsewhere), np.int64)
                 docs = part.segment.keyword_docs(entries) if len(entries) else entries
                 masks[state][docs[part.live[docs]] + part.base] = True
         _kept_shadowing[everywhere] = masks
@@ -277,8 +277,8 @@ def _living(part: Part) -> dict[str, int]:
     first, bounds, docs = part.segment.keyword_postings("key")
     if not len(docs):
         return {}
-    some = first + np.flatnonzero(np.logical_or.reduceat(part.live[docs], bounds[:-1]))
-    return dict(zip(part.segment.keywords.take(some), some.tolist(), strict=True))
+    entries = first + np.flatnonzero(np.logical_or.reduceat(part.live[docs], bounds[:-1]))
+    return dict(zip(part.segment.keywords.take(entries), entries.tolist(), strict=True))
 
 
 def accepted(reader: Reader, node: bound.Filter, states: States) -> Bools:

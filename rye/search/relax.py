@@ -105,7 +105,7 @@ class Relaxed(NamedTuple):
 
     def messages(self) -> list[str]:
         """Return a sentence on the corrected words, and one on the words that no item has."""
-        read = [f"{word!r} as {instead!r}" for word, instead in self.corrected.items()]
+        read = [f"{word!r} as {replacement!r}" for word, replacement in self.corrected.items()]
         lacking = [repr(word) for word in self.missing]
         return [f"{start} {_listed(words)}" for start, words in (("read", read), ("no item has", lacking)) if words]
 

@@ -126,8 +126,8 @@ class Reranker:
         for at in range(0, len(missing) if text else 0, _AT_A_TIME):
             if text is None or time.monotonic() >= until:
                 break
-            some = missing[at : at + _AT_A_TIME]
-            known |= zip((key for key, _ in some), self._embedder.embed([text(doc) for _, doc in some]), strict=True)
+            batch = missing[at : at + _AT_A_TIME]
+            known |= zip((key for key, _ in batch), self._embedder.embed([text(doc) for _, doc in batch]), strict=True)
         with self._lock:
             for key in keys:
                 if key in known and known[key].any():  # zeros: the text was empty

@@ -259,7 +259,8 @@ class SectionSearch:
         matched = evaluation.docs().mask if not self.request.search.relax else None
         for candidate in candidates:
             matches = [
-                (weight, _places(candidate, those), candidate.doc in in_name) for weight, those, in_name in terms
+                (weight, _places(candidate, term_matches), candidate.doc in in_name)
+                for weight, term_matches, in_name in terms
             ]
             scores = keyword_scores(candidate.sections, matches)
             yield scores if matched is None or matched[candidate.doc] else np.zeros_like(scores)

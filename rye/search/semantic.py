@@ -465,7 +465,7 @@ class SemanticSearch:
             return
         request, main = self.request, self.plan.main
         forgiving = not request.fuzzy and any(isinstance(part, ast.Fuzzy) for part in ast.walk(main))
-        held = any(isinstance(part, ast.Fuzzy) for _, parsed in self.plan.fixed for part in ast.walk(parsed.ast))
-        fuzzy = request.fuzzy and not held
+        in_fields = any(isinstance(part, ast.Fuzzy) for _, parsed in self.plan.fixed for part in ast.walk(parsed.ast))
+        fuzzy = request.fuzzy and not in_fields
         given = {"level": request.level, "fuzzy": fuzzy, "^": has_boost(main), "~": forgiving}
         yield from (f"{name} has no effect in semantic mode" for name, is_given in given.items() if is_given)

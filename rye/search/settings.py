@@ -93,17 +93,17 @@ def read_ranking(roots: Sequence[Root], untrusted: Collection[Root] = (), *, tru
     The file of a bundle other than rye's own is used if a key that may now sign for the bundle signed it.
     """
     problems: list[str] = []
-    own = {
+    settings = {
         root.source: _read(root, problems, trust, now)
         for root in roots
         if root.space != "project" and root not in untrusted
     }
-    users, boosts = own.get("user", _SILENT)
+    users, boosts = settings.get("user", _SILENT)
     merged: dict[str, Overrides] = {}
     for root in roots:
-        theirs, _ = own.get(root.source, _SILENT)
-        if kinds := theirs.keys() | users.keys():
-            merged[root.source] = {kind: {**theirs.get(kind, {}), **users.get(kind, {})} for kind in kinds}
+        weights, _ = settings.get(root.source, _SILENT)
+        if kinds := weights.keys() | users.keys():
+            merged[root.source] = {kind: {**weights.get(kind, {}), **users.get(kind, {})} for kind in kinds}
     return Ranking(merged, boosts, problems)
 
 

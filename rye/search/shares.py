@@ -24,9 +24,11 @@ class Share(Report):
 
 def decisive(winner: SearchResult | None, expected: SearchResult | None) -> tuple[Share, ...]:
     """Return the parts of a query that favour the winner most over the expected hit, at most three."""
-    theirs, own = _shares(winner), _shares(expected)
-    parts = sorted(theirs, key=lambda part: own[part] - theirs[part])[:_DECISIVE]
-    return tuple(Share(part, round(theirs[part], 4), round(own[part], 4)) for part in parts if theirs[part] > own[part])
+    first, second = _shares(winner), _shares(expected)
+    parts = sorted(first, key=lambda part: second[part] - first[part])[:_DECISIVE]
+    return tuple(
+        Share(part, round(first[part], 4), round(second[part], 4)) for part in parts if first[part] > second[part]
+    )
 
 
 def _shares(hit: SearchResult | None) -> defaultdict[str, float]:

@@ -46,9 +46,9 @@ class Succession:
         differs.
         """
         verdict, successor = self._verdict(doc), self._find(doc)
-        itself = self._name(doc) if verdict is Verdict.TRUSTED else self._whose(doc)
+        subject = self._name(doc) if verdict is Verdict.TRUSTED else self._whose(doc)
         same = successor.item is None or self._verdict(successor.item) is verdict
-        return itself, successor.name if same or successor.item is None else self._whose(successor.item)
+        return subject, successor.name if same or successor.item is None else self._whose(successor.item)
 
     def warnings(self, doc: int) -> list[str]:
         """Return a warning if the replacement of a trusted document is not trusted."""

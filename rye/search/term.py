@@ -180,8 +180,8 @@ class Term:
         """Return ``w · tf / (1 − b + b · length / average)`` of ascending postings."""
         parts, several, base = self.reader.parts, list[Floats](), 0
         for part, (slots, tf) in zip(parts, self._postings, strict=True):
-            here = which if len(parts) == 1 else which[slice(*which.searchsorted([base, base + len(slots)]))] - base
-            several.append(weights.normalized(part, slots.take(here)) * tf.take(here))
+            local = which if len(parts) == 1 else which[slice(*which.searchsorted([base, base + len(slots)]))] - base
+            several.append(weights.normalized(part, slots.take(local)) * tf.take(local))
             base += len(slots)
         return _joined(several, np.float64)
 
@@ -194,8 +194,8 @@ class Term:
         keys, total = sum_by(slot_keys(self._docs.take(which), self._fields.take(which)), tf.astype(np.float64))
         matched_docs, fields = keys >> FIELD_BITS, keys & FIELD_MASK
         lengths = [
-            part.segment.lengths[fields[here], matched_docs[here] - part.base].astype(np.int64)
-            for part, here in self._by_part(matched_docs)
+            part.segment.lengths[fields[rows], matched_docs[rows] - part.base].astype(np.int64)
+            for part, rows in self._by_part(matched_docs)
         ]
         return Slots(matched_docs, fields, total, _joined(lengths, np.int64))
 
@@ -224,8 +224,8 @@ class Term:
         """Return the spans of a phrase, sloppy phrase or NEAR in ascending documents."""
         return {
             doc + part.base: spans
-            for part, here in self._by_part(docs)
-            for doc, spans in self._leaf(part).spans(docs[here] - part.base).items()
+            for part, rows in self._by_part(docs)
+            for doc, spans in self._leaf(part).spans(docs[rows] - part.base).items()
         }
 
     def terms_in(self, doc: int) -> dict[Pattern, dict[int, dict[str, int]]]:
@@ -276,8 +276,8 @@ def _docs_of(part: Part, terms: Ints, fields: Bools | None) -> Docs:
     segment = part.segment
     seen = ~part.live
     piece = segment.sizes(terms).cumsum() // AT_ONCE
-    for some in np.split(terms, np.flatnonzero(np.diff(piece)) + 1):
-        slots = segment.slots_of(some)
+    for batch in np.split(terms, np.flatnonzero(np.diff(piece)) + 1):
+        slots = segment.slots_of(batch)
         if fields is not None:
             slots = slots[fields.take(slots & FIELD_MASK)]
         seen[slots >> FIELD_BITS] = True
