@@ -114,7 +114,6 @@ class Backend:
         return Top(docs[best], scores[best], frozenset(order.exact.tolist()), reachable, tuple(self._notes(evaluation)))
 
     def _notes(self, evaluation: Evaluation) -> Iterator[str]:
-        """Yield a warning for each word that expands to too many terms."""
         for term in evaluation.terms():
             if term.is_cut():
                 yield f"{term.query.label()} stands for too many terms; the most frequent were kept"

@@ -10,8 +10,8 @@ that is first in both lists, so that its maximum is also 1::
 
     total = (1 / (k + rank_semantic) + 1 / (k + rank_keyword)) · (k + 1) / 2
 
-The invariant, in both methods: the contributions of similarity and words sum to the total, and a method that does not
-match an item contributes 0. So an explanation can show the two parts.
+The invariant, in both methods: the parts from similarity and from words sum to the total, and a part is 0 if the item
+has no such score. So an explanation can show the two parts.
 """
 
 from __future__ import annotations

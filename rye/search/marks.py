@@ -218,7 +218,6 @@ class _JoinedTexts:
 
 
 def _hits_in(word: str, terms: frozenset[str]) -> list[Hit]:
-    """Return the places of terms in a run of ASCII letters, digits and joiners."""
     if word.isalpha() and (word.islower() or word.istitle()):  # one part
         return [(0, len(word), lowered)] if (lowered := word.lower()) in terms else []
     return [hit[:3] for hit in _tokens_in(word) if hit[2] in terms]
@@ -226,7 +225,6 @@ def _hits_in(word: str, terms: frozenset[str]) -> list[Hit]:
 
 @lru_cache(4096)
 def _parts_in(word: str) -> Ranges:
-    """Return the places of the parts of a run of ASCII letters, digits and joiners."""
     if word.isalpha() and (word.islower() or word.istitle()):
         return ((0, len(word)),)
     return tuple((start, end) for start, end, _, is_joined in _tokens_in(word) if not is_joined)

@@ -244,7 +244,6 @@ def _counted(nodes: Iterable[ast.Node]) -> Mapping[ast.Word, int]:
 
 
 def _words_of(leaf: ast.Node) -> ast.Node:
-    """Return the words in a word, wildcard or phrase."""
     match leaf:
         case ast.Wildcard(pattern=pattern):
             return _plain_words("".join(" " if is_wild else char for char, is_wild in pattern_units(pattern))).ast

@@ -109,7 +109,6 @@ class _ScoredSection(NamedTuple):
 
 
 def _chunk_numbers(candidate: _Candidate) -> list[tuple[SectionText, int]]:
-    """Return section and number of every chunk of an item."""
     return [
         (section, section.first_chunk + offset)
         for section in candidate.sections
@@ -401,7 +400,6 @@ def _modified(file: Path) -> float:
 
 
 def _places(candidate: _Candidate, matches: Matches) -> Ranges:
-    """Return the character ranges of an item's body that matched."""
     requests = matches.requests(candidate.doc, positions_hold=candidate.hydrated.same_bytes)
     return mark(candidate.item.body, requests[BODY]) if BODY in requests else ()
 

@@ -32,7 +32,6 @@ def decisive(winner: SearchResult | None, expected: SearchResult | None) -> tupl
 
 
 def _shares(hit: SearchResult | None) -> defaultdict[str, float]:
-    """Return the contribution of each part of the query to the score of a hit."""
     shares = defaultdict[str, float](float)
     for trace in hit.explain or () if hit else ():
         shares[trace.field if trace.field in _BY_MODELS else trace.clause] += trace.contribution

@@ -95,7 +95,6 @@ class Notes:
             yield f"no item has the {name} {text!r}: {meant}valid are {', '.join(valid)}"
 
     def _quoted_operators(self) -> Iterator[str]:
-        """Yield a warning for each phrase that contains an operator."""
         for node in walk(self.plan.main):
             if isinstance(node, ast.Phrase) and (match := _QUOTED_OPERATOR.search(node.text)):
                 sign = match[0][1]
@@ -114,7 +113,6 @@ class Notes:
         yield f"no item in scope passes {'the' if alone else 'all of the'} {kind}: {', '.join(alone or counts)}"
 
     def _scopes(self) -> Iterator[str]:
-        """Yield a warning for each scope without items."""
         for scope in self.request.scopes if self.request.scopes is not EVERY_SCOPE else ():
             if self.holds(scope):
                 continue

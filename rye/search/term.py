@@ -116,7 +116,6 @@ class Term:
 
     @cached_property
     def _positions(self) -> list[PositionLeaf]:
-        """The position query of each segment."""
         rows = zip(self.reader.parts, self._choices(), strict=True)
         return [
             PositionLeaf(part, self.query, choices, fields=self._limits, effort=self._effort) for part, choices in rows
