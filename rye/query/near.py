@@ -31,6 +31,5 @@ def repair_near(root: ast.Node, text: str) -> tuple[ast.Node, list[Fault]]:
 
 
 def _unmeasurable(operands: Sequence[ast.Node]) -> ast.Node | None:
-    """Return the first part of the operands that has no positions, or None."""
     parts = (part for operand in operands for part in (operand.operands if isinstance(operand, ast.Or) else (operand,)))
     return next((part for part in parts if not isinstance(part, _MEASURABLE)), None)

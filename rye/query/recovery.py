@@ -80,7 +80,6 @@ _UNFINISHED = re.compile(r'\\[\s\S]|"(?:[^"\\]|\\[\s\S])*"|["\\]')
 
 
 def _cut(text: str) -> tuple[str, list[Fault]]:
-    """Cut a text that is too long, and report it."""
     kept = limits.cut(text)
     if kept == text:
         return text, []
