@@ -1,4 +1,7 @@
-"""Writes documents in bulk; a document that is refused is an error, unless the cluster was only busy."""
+"""Write documents in bulk.
+
+A document that the cluster refuses is an error, unless the cluster was only busy.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,16 @@ from rye.errors import EnvironmentFault
 
 _BYTES: Final = 4 << 20
 _DOCUMENTS: Final = 1_000
-"""Bytes and documents of one request, at most, unless one document has more bytes."""
+"""Limits of one request. A single document may have more bytes."""
 
 _AHEAD: Final = 200
-"""Documents that are made while others are sent."""
+"""Documents that are built while earlier ones are sent."""
 
 _TRIES: Final = 6
 
 
 class Action(NamedTuple):
-    """A document to write; without fields, one to delete."""
+    """A document to write, or to delete if it has no `source`."""
 
     id: str
     source: Mapping[str, Any] | None
@@ -31,17 +34,17 @@ class Action(NamedTuple):
 def send(cluster: Cluster, alias: str, actions: Iterable[Action], done: Callable[[int], None] | None = None) -> int:
     """Write and delete documents; return how many there were.
 
-    The index is named by an alias that has to exist. So a request that comes after the index was removed fails,
-    whatever ``action.auto_create_index`` says, and never makes an index with mappings of its own.
+    Requests name the index by an alias and require that it exists. If the index was removed, they fail, whatever
+    ``action.auto_create_index`` says, and never create an index with default mappings.
 
     Args:
-        cluster: Where to.
-        alias: Of the index.
-        actions: What to do; writing twice is the same as once.
-        done: Called with how many are done.
+        cluster: The cluster to write to.
+        alias: The alias of the index.
+        actions: The documents; writing one twice is harmless.
+        done: Called with the number of documents done.
 
     Raises:
-        EnvironmentFault: The cluster refused a document, or could not be asked.
+        EnvironmentFault: The cluster refused a document or did not answer.
     """
     from opensearchpy.helpers import streaming_bulk
 
@@ -74,7 +77,7 @@ def send(cluster: Cluster, alias: str, actions: Iterable[Action], done: Callable
 
 
 def _ahead(actions: Iterator[Action]) -> Iterator[Action]:
-    """Yield actions; the next ones are made while these are sent."""
+    """Yield actions; build the next batch in a thread while the caller sends this one."""
     with ThreadPoolExecutor(1, "rye-documents") as pool:
         made = pool.submit(list, islice(actions, _AHEAD))
         while some := made.result():
@@ -83,9 +86,9 @@ def _ahead(actions: Iterator[Action]) -> Iterator[Action]:
 
 
 def _check(cluster: Cluster, row: Mapping[str, Any]) -> None:
-    """Refuse the answer to one document that was not written, or that is no answer."""
+    """Raise an error if the answer says that a document was not written, or is malformed."""
     status, error = row.get("status"), row.get("error")
-    if not error and isinstance(status, int) and (status < 300 or status == 404):  # what is to go may be gone
+    if not error and isinstance(status, int) and (status < 300 or status == 404):  # a document to delete may be gone
         return
     kind = error.get("type") if isinstance(error, dict) else ""
     if kind == "index_not_found_exception":

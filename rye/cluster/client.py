@@ -1,7 +1,7 @@
 """The client of a registry on OpenSearch: its address, and requests that return a complete answer or raise an error.
 
-Nothing that a cluster says is trusted: answers have a greatest size, redirects are not followed, certificates are
-verified, texts of the cluster are shown without control characters, and an answer that lacks a shard is no answer.
+The cluster is not trusted. Answers have a maximum size, redirects are not followed, certificates are verified, texts
+of the cluster are shown without control characters, and an answer that lacks a shard is an error.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from opensearchpy import OpenSearch
 
 MAX_ANSWER = 64 << 20
-"""Bytes of one answer."""
+"""Maximum bytes of one answer."""
 
 TIMEOUT = 30.0
 """Seconds to wait for an answer."""
 
 SENDERS = 4
-"""Requests that are under way at once."""
+"""Requests that may run at once."""
 
 _OLDEST = (2, 11)
 _RETRIED = (429, 502, 503, 504)
@@ -41,7 +41,13 @@ _PEM_FILES = {"ca_certs": "RYE_INDEX_CA", "client_cert": "RYE_INDEX_CERT", "clie
 
 
 class Address(NamedTuple):
-    """A registry on a cluster: whether over TLS, the hosts to ask, each with its port, and the name."""
+    """The address of a registry on a cluster.
+
+    Attributes:
+        secure: Whether to use TLS.
+        hosts: Host and port of each node to ask.
+        name: The name of the registry.
+    """
 
     secure: bool
     hosts: tuple[tuple[str, int], ...]
@@ -49,7 +55,7 @@ class Address(NamedTuple):
 
     @classmethod
     def parse(cls, text: object) -> Address:
-        """Read ``opensearch+https://host:9200,other:9200/name``; ``http`` only for this machine.
+        """Parse ``opensearch+https://host:9200,other:9200/name``; accept ``http`` only for this machine.
 
         Raises:
             ArgumentError: ``bad-index``.
@@ -81,7 +87,7 @@ def _split_host(text: str) -> tuple[str, int]:
 
 
 def _credentials(address: Address) -> dict[str, Any]:
-    """Return what the environment says of how to log in, as options of the client.
+    """Return the client's login options from the environment variables.
 
     Raises:
         ArgumentError: ``bad-index-login``.
@@ -115,7 +121,7 @@ class Cluster:
 
     @cached_property
     def client(self) -> OpenSearch:
-        """The client; it is loaded when first needed.
+        """The OpenSearch client, created on first use.
 
         Raises:
             UnavailableError: It is not installed.
@@ -130,7 +136,7 @@ class Cluster:
 
         class Serializer(JSONSerializer):
             def dumps(self, data: Any) -> str:
-                """Return JSON; halves of characters are escaped, because UTF-8 cannot hold them."""
+                """Return JSON; escape lone surrogates, which UTF-8 cannot encode."""
                 text = str(super().dumps(data))
                 try:
                     text.encode("utf-8")
@@ -156,7 +162,7 @@ class Cluster:
 
     @contextmanager
     def faults(self) -> Iterator[None]:
-        """Turn failed requests, and a missing client library, into errors of rye."""
+        """Turn failed requests and a missing client library into errors of rye."""
         _ = self.client
         from opensearchpy.exceptions import ConnectionError as Unreachable
         from opensearchpy.exceptions import ConnectionTimeout, OpenSearchException, SSLError, TransportError
@@ -175,7 +181,7 @@ class Cluster:
             raise EnvironmentFault("cluster-error", message, hint="is it OpenSearch 2.19 or newer?") from None
 
     def status(self, index: str) -> str:
-        """Return ``green``, ``yellow`` or ``red`` of some indexes; empty if the cluster does not say."""
+        """Return the health of an index, ``green``, ``yellow`` or ``red``; empty if the cluster does not say."""
         from opensearchpy.exceptions import OpenSearchException
 
         try:
@@ -185,7 +191,7 @@ class Cluster:
             return ""
 
     def health(self) -> str:
-        """Return a sentence on the state of the cluster's shards."""
+        """Return a sentence on the health of the cluster."""
         from opensearchpy.exceptions import OpenSearchException
 
         try:
@@ -196,7 +202,7 @@ class Cluster:
             return "the cluster does not say how it is"
 
     def check_version(self) -> None:
-        """Refuse a server that is no OpenSearch, or too old.
+        """Raise an error if the server is not OpenSearch or is too old.
 
         Raises:
             EnvironmentFault: ``cluster-version``.
@@ -211,15 +217,15 @@ class Cluster:
             raise EnvironmentFault("cluster-version", message, hint=hint)
 
     def search(self, index: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a whole answer to one search.
+        """Return the complete answer to one search.
 
         Raises:
-            EnvironmentFault: The cluster does not answer in full.
+            EnvironmentFault: The answer is incomplete.
         """
         return self.searches(index, [body])[0]
 
     def searches(self, index: str, bodies: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Return whole answers to several searches of one index, sent together."""
+        """Send several searches of one index in one request; return their complete answers."""
         head = {"index": index, "allow_partial_search_results": False}
         with self.faults():
             answer = self.client.msearch(body="".join(f"{json.dumps(head)}\n{json.dumps(body)}\n" for body in bodies))
@@ -232,7 +238,7 @@ class Cluster:
         return answers
 
     def _check(self, index: str, answer: Any) -> None:
-        """Refuse an answer that is not whole."""
+        """Raise an error if an answer is incomplete."""
         if isinstance(answer, dict) and "error" not in answer:
             shards = answer.get("_shards")
             if answer.get("timed_out") is False and isinstance(shards, dict) and shards.get("failed") == 0:
@@ -257,7 +263,7 @@ class Cluster:
 
 
 def _limit(connection: Any) -> None:
-    """Let a connection read no more than :data:`MAX_ANSWER`, also of a compressed answer."""
+    """Let a connection read at most :data:`MAX_ANSWER` bytes of an answer, counted after decompression."""
     send = connection.pool.urlopen
 
     def urlopen(*given: Any, **options: Any) -> Any:

@@ -1,9 +1,9 @@
-"""What a cluster keeps: the settings and mapping of an index, and one document for each item.
+"""What a cluster stores: the settings and mapping of an index, and one document for each item.
 
-Words are cut by rye alone. A text travels as its terms, ``file|filesystem system`` being ``file`` and a joined form at
-one position and ``system`` at the next; the cluster's analyzer only splits at spaces and bars. Beside the words of a
-field, ``t_NAME``, stand their stems at the same positions, ``s_NAME``. All fields as one, ``t_all`` and ``s_all``,
-travel as distinct terms with their counts.
+Only rye tokenizes text. A text is sent as its terms: in ``file|filesystem system``, ``file`` and the joined form
+``filesystem`` share a position, and ``system`` is at the next. The cluster's analyzer only splits at spaces and bars.
+Each text field has its words in ``t_NAME`` and their stems, at the same positions, in ``s_NAME``. ``t_all`` and
+``s_all`` combine all fields; they are sent as distinct terms with their counts.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ from rye.search.fields import TEXT_FIELDS as WEIGHTS
 from rye.search.fields import kind_of
 
 FORMAT: Final = 11
-"""The version of the documents; a registry in another version has to be published again."""
+"""The version of the document format. A registry in another version must be published again."""
 
 _LONGEST: Final = 1_000_000
-"""The longest term, in characters, that the cluster does not split."""
+"""Characters of the longest term that the cluster does not split."""
 
 _MOST_SPELLINGS: Final = 1 << 17
 
@@ -63,10 +63,10 @@ _ANALYSIS: Final = {
         "counted": {"type": "custom", "tokenizer": "spaces", "filter": ["counts"]},
     },
 }
-"""Terms are split at spaces, each with the joined forms at its place behind bars, or with how often it stands."""
+"""Splits terms at spaces. A bar separates a term from the joined forms at its position, or from its count."""
 
 _SIMILARITY: Final = {"all": {"type": "BM25", "k1": 3.0, "b": 0.6}}
-"""That of all fields as one, in which a word of the title stands as often as its weight says: BM25F."""
+"""The similarity of the combined field. A title word counts there as often as its weight says, as in BM25F."""
 
 
 def settings(shards: int, replicas: int) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def settings(shards: int, replicas: int) -> dict[str, Any]:
     whole = {"type": "text", "analyzer": "counted", "similarity": "all", "index_options": "freqs"}
     keyword, integer, binary = ({"type": kind} for kind in ("keyword", "integer", "binary"))
     unread = keyword | {"index": False, "doc_values": False}
-    # nothing is durable before the flush at the end, and nothing before it serves
+    # the flush at the end makes all durable, and the index is not live before
     sizes = {"number_of_shards": shards, "number_of_replicas": replicas, "refresh_interval": "-1"}
     return {
         "settings": {
@@ -100,18 +100,21 @@ def settings(shards: int, replicas: int) -> dict[str, Any]:
 
 
 def number_key(value: float) -> str:
-    """Return a text for a finite number; such texts sort as their numbers do."""
+    """Return a text for a finite number; such texts sort like their numbers."""
     bits = int(struct.unpack(">Q", struct.pack(">d", value + 0.0))[0])
     return f"{bits ^ (0xFFFFFFFFFFFFFFFF if bits >> 63 else 1 << 63):016x}"
 
 
 def date_key(seconds: float) -> str:
-    """Return a text for a moment in seconds since 1970; such texts sort as their moments do."""
+    """Return a text for a time in seconds since 1970; such texts sort like their times."""
     return f"{round((seconds + 1e12) * 1e6):022d}"
 
 
 def version_key(parsed: Version) -> str:
-    """Return a text for a version; such texts sort as their versions do. ``!`` sorts before all of an identifier."""
+    """Return a text for a version; such texts sort like their versions.
+
+    ``!`` sorts before every character of an identifier.
+    """
     numbers, release, identifiers = parsed
     after = "".join(f"1{text}!" if kind else f"0{value:018d}" for kind, value, text in identifiers)
     return "".join(f"{value:018d}" for value in numbers) + f"!{release}{after}"
@@ -119,7 +122,7 @@ def version_key(parsed: Version) -> str:
 
 @lru_cache(1 << 16)
 def _order_keys(entry: str) -> tuple[str, ...]:
-    """Return the keys by which a keyword term is compared as a version, date or number; none where it is none."""
+    """Return the keys that compare a keyword term as a version, date or number; empty if it is none of these."""
     key, _, folded = entry.partition(SEPARATOR)
     match kind_of(key):
         case "version":
@@ -135,7 +138,7 @@ def _order_keys(entry: str) -> tuple[str, ...]:
 
 
 class _Spellings(dict[str, str]):
-    """What a function returns for a text, each called when it is first asked for."""
+    """A cache of a function's results for texts, filled on demand."""
 
     def __init__(self, spell: Callable[[str], str]) -> None:
         super().__init__()
@@ -150,14 +153,14 @@ class _Spellings(dict[str, str]):
 
 def _terms(chunk: str) -> str:
     """Return the terms of a chunk of text as the cluster splits them."""
-    if chunk.isalpha() and chunk.islower() and analysis.is_short(chunk):  # as most are: one plain word
+    if chunk.isalpha() and chunk.islower() and analysis.is_short(chunk):  # the common case: one plain word
         return chunk
     tokens = sorted(analysis.analyze_chunk(chunk), key=attrgetter("offset"))
     return " ".join("|".join(token.term for token in place) for _, place in groupby(tokens, attrgetter("offset")))
 
 
 def _stems(chunk: str) -> str:
-    """Return the stems of these terms likewise."""
+    """Return the stems of the terms of a chunk, in the same form."""
     places = (map(analysis.stem, place.split("|")) for place in _SPELLINGS["t"][chunk].split(" "))
     return " ".join("|".join(dict.fromkeys(stems)) for stems in places)
 
@@ -166,10 +169,10 @@ _SPELLINGS: Final = {"t": _Spellings(_terms), "s": _Spellings(_stems)}
 
 
 def _texts(item: Item) -> Iterator[tuple[str, list[str] | str]]:
-    """Yield each text field of a document that has any word, and its values as the cluster splits them.
+    """Yield the name of each non-empty text field of a document, and its values as the cluster splits them.
 
-    Last come all fields as one: each term, and how often it stands, in a field as often as its weight is that of the
-    content.
+    The combined fields come last: each term with its count, multiplied by the weight of its field relative to that of
+    the content.
     """
     whole: dict[str, list[str]] = {kind: [] for kind in _SPELLINGS}
     for number, values, _ in text_columns([item]):
@@ -200,13 +203,13 @@ def _entries(item: Item, place: ItemPlace, signer: str) -> list[str]:
 
 
 def document(item: Item, place: ItemPlace, signer: str, edges: Sequence[Edge]) -> dict[str, Any]:
-    """Return what a cluster is given of an item: all but bytes, root, owner, states and vectors.
+    """Return the fields of an item's document, except bytes, root, owner, states and vectors.
 
     Args:
         item: The item.
         place: Where its file is.
         signer: The fingerprint that its signature names; empty for none.
-        edges: What it refers to.
+        edges: The references of the item.
     """
     entries = _entries(item, place, signer)
     time = sort_time(item.updated, item.created)
@@ -225,12 +228,12 @@ def document(item: Item, place: ItemPlace, signer: str, edges: Sequence[Edge]) -
 
 
 def words(lookups: Iterable[Lookup]) -> list[str]:
-    """Return the words by which references are looked up: how to look, and the key in 16 digits."""
+    """Return the words that look up references: the kind of lookup, then the key in 16 hex digits."""
     return [f"{how}{key:016x}" for how, key in lookups]
 
 
 def called(item: Item) -> list[str]:
-    """Return the words by which references find an item: its id and its name, with its type and without."""
+    """Return the words by which references find an item: its id and its name, each with and without its type."""
     pairs = ((key_of(text, TYPE_NUMBER[item.type]), how) for text, how in ((item.id, 0), (name_of(item.id), BY_NAME)))
     return words(
         lookup
@@ -240,7 +243,7 @@ def called(item: Item) -> list[str]:
 
 
 def as_text(data: bytes) -> dict[str, str]:
-    r"""Return the bytes of a file as fields of a document: as text where they are UTF-8, which takes half the room.
+    r"""Return the bytes of a file as fields of a document: as text if they are UTF-8, which takes half the space.
 
     >>> as_text(b"Steps"), as_text(b"\xff")
     ({'raw': 'Steps'}, {'raw64': '/w=='})
@@ -252,7 +255,7 @@ def as_text(data: bytes) -> dict[str, str]:
 
 
 def as_bytes(source: Mapping[str, Any]) -> bytes:
-    """Return the bytes that :func:`as_text` made fields of.
+    """Return the bytes that :func:`as_text` stored in the fields of a document.
 
     Raises:
         ValueError: The document has other fields.
@@ -267,13 +270,13 @@ def as_bytes(source: Mapping[str, Any]) -> bytes:
 
 
 def marks_of(segment: Segment, docs: Ints, facts: Sequence[str], states: Mapping[str, Bools]) -> list[str]:
-    """Return the digest of what each document depends on; it changes with the document.
+    """Return a digest of everything that each document depends on, so it changes with the document.
 
     Args:
         segment: The segment.
-        docs: Its documents.
-        facts: What all of them share: their owner and root.
-        states: By state, which documents are in it.
+        docs: The documents in the segment.
+        facts: The owner and root, which all documents share.
+        states: For each state, which documents are in it.
     """
     shared = SEPARATOR.join((str(FORMAT), *facts)).encode("utf-8", "surrogatepass")
     evidence, lines = segment.evidence, np.full(segment.docs, -1)

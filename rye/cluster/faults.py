@@ -1,4 +1,4 @@
-"""The faults of a cluster, each as an error with its own code and remedy."""
+"""The errors of a cluster, each with its own code and hint."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _CERT: Final = "RYE_INDEX_CERT and RYE_INDEX_KEY"
 _SHOWN: Final = 200
 _DISK: Final = "flood"
 TOO_MANY: Final = "maxClauseCount"
-"""What the reason says where a query has more clauses than a cluster takes."""
+"""Part of the reason that OpenSearch gives if a query has too many clauses."""
 _PRIVATE_CA: Final = ("unable to get local issuer", "self-signed certificate", "self signed certificate")
 _WANTS_CERTIFICATE: Final = ("certificate required", "bad certificate", "handshake failure")
 
 
 def shown(text: object) -> str:
-    """Return words of a cluster fit to be shown."""
+    """Return a text from the cluster, shortened and without control characters."""
     return "".join(ch if ch.isprintable() else "?" for ch in str(text))[:_SHOWN]
 
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Read an answer: what is not there, or is something else, is a ``ValueError``."""
+    """Turn a missing or malformed part of an answer into a ``ValueError``."""
     try:
         yield
     except (KeyError, TypeError, IndexError, AttributeError, ArithmeticError) as error:
@@ -35,7 +35,7 @@ def reading() -> Iterator[None]:
 
 
 def reason_of(info: Any) -> str:
-    """Return the reason in an error of the cluster, in its own words; empty if it gives none."""
+    """Return the reason in an error of the cluster; empty if it gives none."""
     for _ in range(4):
         if not isinstance(info, dict):
             break
@@ -49,13 +49,13 @@ def reason_of(info: Any) -> str:
 
 
 def of_connection(address: object, problem: str, *, is_tls: bool, is_late: bool) -> EnvironmentFault:
-    """Return the error of a request that got no answer.
+    """Return the error for a request that got no answer.
 
     Args:
-        address: Of the registry.
-        problem: The words of the client.
-        is_tls: Whether the connection could not be secured.
-        is_late: Whether an answer did not come in time.
+        address: The address of the registry.
+        problem: The client's error message.
+        is_tls: Whether the TLS connection failed.
+        is_late: Whether the request timed out.
     """
     said = problem.lower()
     if is_tls or "certificate" in said or "ssl" in said:
@@ -86,13 +86,13 @@ def _of_certificate(address: object, problem: str) -> EnvironmentFault:
 
 
 def of_answer(address: object, status: Any, info: Any, health: str) -> EnvironmentFault:
-    """Return the error of a request that the cluster refused.
+    """Return the error for a request that the cluster refused.
 
     Args:
-        address: Of the registry.
-        status: Of HTTP.
+        address: The address of the registry.
+        status: The HTTP status.
         info: The body of the answer.
-        health: A sentence on the state of the cluster.
+        health: A sentence on the health of the cluster.
     """
     reason = shown(reason_of(info))
     if "cluster_block_exception" in str(info) or "blocked by" in reason:

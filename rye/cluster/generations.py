@@ -1,7 +1,7 @@
-"""The generations of a registry: an index each, ``NAME-DIGITS``, made beside the one that serves and swapped in.
+"""The generations of a registry. Each is an index named ``NAME-DIGITS``, built beside the live one and swapped in.
 
-While an index is written it has an alias that ends with ``-write``: requests name that alias and demand that it exists.
-Then writes to it are blocked for good.
+While an index is written, it has an alias that ends with ``-write``. Requests name that alias and require that it
+exists. Before the index goes live, writes to it are blocked for good.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rye.cluster.published import Notes
 from rye.errors import EnvironmentFault, RyeError
 
 WAIT: Final = 60.0
-"""Seconds to wait for the copies of a new generation."""
+"""Seconds to wait for the replicas of a new generation."""
 
 _REINDEX: Final = 3_600
 """Seconds that the cluster may take to copy documents to another number of shards, or to merge segments."""
@@ -30,7 +30,7 @@ class Generations:
     """Makes and removes the generations of one registry.
 
     Attributes:
-        unfinished: A sentence where copies are still being made; else empty.
+        unfinished: A sentence if replicas are still being made, else empty.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -40,11 +40,11 @@ class Generations:
         self.unfinished = ""
 
     def new_name(self) -> str:
-        """Return a new name for a generation: milliseconds since 1970, and a random part."""
+        """Return a name for a new generation: milliseconds since 1970 and a random part, in hex."""
         return f"{self._name}-{time.time_ns() // 1_000_000:011x}{secrets.token_hex(3)[:5]}"
 
     def shards(self, index: str) -> int:
-        """Return how many pieces an index of items has."""
+        """Return the number of shards of an index."""
         return self._sizes(index)[0]
 
     def _sizes(self, index: str) -> tuple[int, int]:
@@ -54,14 +54,14 @@ class Generations:
             return int(sizes["number_of_shards"]), int(sizes["number_of_replicas"])
 
     def make(self, new: str, base: str, *, shards: int | None, replicas: int | None) -> None:
-        """Make the index of a generation, with all that is in the one before.
+        """Create the index of a generation with all documents of the previous one.
 
         Args:
-            new: Its name.
-            base: The generation before; empty for none.
-            shards: Pieces of the index; None for as many as there were, else one.
-            replicas: Further copies of each piece; None for as many as there were. An index that is filled from
-                nothing gets them at the end.
+            new: The name of the new index.
+            base: The index of the previous generation; empty for none.
+            shards: The number of shards; None for as many as before, or 1.
+            replicas: The number of replicas; None for as many as before. If the index is not a clone, its replicas are
+                added at the end.
         """
         before, copies = self._sizes(base) if base else (0, 0)
         if base and shards in (None, before):
@@ -76,7 +76,7 @@ class Generations:
             self._cluster.client.indices.create(index=index, body=shape | {"aliases": {f"{index}-write": {}}})
 
     def _clone(self, old: str, new: str, replicas: int) -> None:
-        """Let the cluster link the files of an index, which takes no room; replicas are copied meanwhile."""
+        """Clone an index: the cluster hard-links its files, which takes no space, and makes the replicas meanwhile."""
         client = self._cluster.client
         body: dict[str, Any] = {"settings": {"index.number_of_replicas": replicas, "index.blocks.write": None}}
         with self._cluster.faults():
@@ -84,7 +84,7 @@ class Generations:
             client.indices.clone(index=old, target=new, body=body | {"aliases": {f"{new}-write": {}}})
 
     def _copy(self, old: str, new: str) -> None:
-        """Let the cluster send all documents of one index to another, which has another number of shards."""
+        """Copy all documents to an index with another number of shards."""
         body = {"source": {"index": old, "size": 500}, "dest": {"index": new}}
         with self._cluster.faults(), reading():
             answer = self._cluster.client.reindex(body=body, params={"timeout": "5m", "request_timeout": _REINDEX})
@@ -92,7 +92,7 @@ class Generations:
                 raise ValueError(shown(answer["failures"][0]))
 
     def merge(self, index: str) -> None:
-        """Let the cluster make one segment of each shard of a generation: it is searched in half the time."""
+        """Merge each shard of a generation into one segment, which halves the time of a search."""
         with self._cluster.faults():
             self._cluster.client.indices.forcemerge(
                 index=index, params={"max_num_segments": 1, "request_timeout": _REINDEX}
@@ -105,12 +105,12 @@ class Generations:
             self._cluster.client.indices.put_mapping(index=index, body={"_meta": {"rye": notes.to_dict()}})
 
     def set_replicas(self, index: str, replicas: int | None, *, like: str | None = None) -> None:
-        """Set how many further copies a generation has.
+        """Set the number of replicas of a generation.
 
         Args:
-            index: Its index of items.
-            replicas: How many; None for as many as the generation ``like`` has, else one.
-            like: Another generation; None to leave things as they are.
+            index: The index of the generation.
+            replicas: The number; None for as many as the generation ``like`` has, else 1.
+            like: Another generation; if both are None, nothing changes.
         """
         if replicas is None and like is None:
             return
@@ -124,10 +124,10 @@ class Generations:
             self.wait(index)
 
     def wait(self, index: str) -> None:
-        """Wait for all copies of a generation, as long as :data:`WAIT`.
+        """Wait until all replicas of a generation exist, for at most :data:`WAIT` seconds.
 
         Raises:
-            EnvironmentFault: ``cluster-red``: a part of it is on no node.
+            EnvironmentFault: ``cluster-red``: no node has a part of it.
         """
         until = time.monotonic() + WAIT
         while (status := self._cluster.status(index)) != "green" and time.monotonic() < until:
@@ -140,7 +140,7 @@ class Generations:
             self.unfinished = f"the new generation is {status}: not all of its copies are made yet"
 
     def serve(self, old: str, new: str) -> None:
-        """Let the registry's name stand for another generation, in one step, if it still stands for the old one."""
+        """Point the registry's name at the new generation, in one atomic step, if it still points at the old one."""
         client = self._cluster.client
         actions: list[dict[str, Any]] = [
             {"add": {"index": new, "alias": self._name}},
@@ -154,13 +154,13 @@ class Generations:
             client.indices.update_aliases(body={"actions": actions})
 
     def discard(self, new: str) -> None:
-        """Remove an unfinished generation; a cluster that refuses is ignored."""
+        """Remove an unfinished generation; ignore errors of the cluster."""
         with suppress(RyeError), self._cluster.faults():
             params = {"ignore_unavailable": "true", "ignore": (404,)}
             self._cluster.client.indices.delete(index=new, params=params)
 
     def sweep(self, kept: Collection[str]) -> None:
-        """Remove all generations but those kept, also what killed publishers left."""
+        """Remove all generations except `kept`, including those that killed publishers left behind."""
         with self._cluster.faults():
             indexes = self._cluster.client.indices.get(
                 index=f"{self._name}-*", params={"filter_path": "*.settings.index.uuid"}

@@ -1,6 +1,6 @@
 """Hits of a cluster: their bytes are fetched, parsed and judged here.
 
-Nothing else that the cluster says of a hit is shown but its score: not its title, and no verdict.
+Apart from the score, nothing that the cluster says about a hit is shown, not even its title or verdict.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from rye.spaces.model import Root
 from rye.spaces.signed import ReadItem
 
 TIES: Final = ("priority", "id", "type", "path", "root")
-"""The fields that decide between hits that are equal otherwise."""
+"""The sort fields that break ties between hits."""
 
 _FACTS: Final = ("mark", "id", "type", "path", "root")
 _MOST_COPIES: Final = 1_000
@@ -48,14 +48,14 @@ class Row(NamedTuple):
     """One hit.
 
     Attributes:
-        mark: What the cluster calls it.
-        read: The item, from its bytes.
-        number: Of its root.
+        mark: The id of its document on the cluster.
+        read: The item, parsed from its bytes.
+        number: The number of its root.
         root, path: Where it was published from.
-        score: The cluster's.
-        names: Those of the clauses that matched.
-        exact: Whether the query names it.
-        vectors: Its vectors, if they were asked for.
+        score: The score that the cluster gave.
+        names: The names of the query clauses that matched.
+        exact: Whether the query is its name.
+        vectors: Its vectors, if they were fetched.
     """
 
     mark: str
@@ -70,7 +70,7 @@ class Row(NamedTuple):
 
 
 def marked(marks: Sequence[str]) -> Clause:
-    """Return the clause for the items with these marks."""
+    """Return the clause that matches the items with these marks."""
     return {"terms": {"mark": list(marks)}} if marks else NOTHING
 
 
@@ -78,14 +78,14 @@ class FetchedHits:
     """Fetches hits of one generation.
 
     Args:
-        generation: Where they are.
+        generation: The generation to search.
         scratch: A folder for the indexes of pages.
         lists: The signed lists of the registry.
 
     Attributes:
-        left_out: Sentences on those whose bytes are no item.
-        dimensions: Of the vectors that are fetched with each hit; 0 for none.
-        not_as_listed: By source and path, a sentence on each hit that is not as its signed list says.
+        left_out: Sentences on hits whose bytes are not an item.
+        dimensions: Dimensions of the vectors to fetch with each hit; 0 to fetch none.
+        not_as_listed: For the source and path of each hit that differs from its signed list, a sentence that says how.
     """
 
     def __init__(self, generation: Generation, scratch: Path, lists: CheckedLists) -> None:
@@ -97,11 +97,11 @@ class FetchedHits:
         self.dimensions = 0
 
     def read(self, root: Root, path: str, *_: object, **__: object) -> ReadItem:
-        """Return an item that was fetched, as :meth:`rye.search.page.ItemCache.read` reads one."""
+        """Return an item that was already fetched; has the signature of :meth:`rye.search.page.ItemCache.read`."""
         return self._read[root.source, path]
 
     def ask(self, body: Mapping[str, Any]) -> tuple[list[Row], dict[str, Any]]:
-        """Return the hits of a search with their bytes, and its whole answer."""
+        """Run a search; return its hits with their bytes, and the answer itself."""
         vectors = VECTOR_FIELDS if self.dimensions else ()
         fetched = {"_source": ["raw", "raw64", "detached", "skill", *vectors], "docvalue_fields": list(_FACTS)}
         answer = self._of.cluster.search(self._of.index_name, {**fetched, "track_scores": True, **body})
@@ -114,7 +114,7 @@ class FetchedHits:
         return self.ask({"query": {"bool": {"filter": [clause]}}, "size": size, "sort": list(order)})[0]
 
     def named(self, name: str) -> list[Row]:
-        """Return the items that a name may mean, and what is said to take their place; else those named most alike."""
+        """Return the items that a name may mean and their successors, or else the items with the most similar names."""
         rows = self._having([name, *(spelling.name for spelling in spellings(name))])
         if not rows:
             return self.matching(fuzzy("id", name.rpartition(":")[2][:_LONGEST], 2), _MOST_ALIKE)
@@ -128,7 +128,7 @@ class FetchedHits:
         return self.matching({"terms": {"entry": entries}}, _MOST_COPIES) if entries else []
 
     def copies(self, rows: Sequence[Row]) -> list[Row]:
-        """Return the other items with the type and id of some, in whatever space."""
+        """Return the other items, in any space, with the same type and id as one of `rows`."""
         if not rows or not self._of.notes.copies:
             return []
         keys = [f"key{SEPARATOR}{clean(f'{row.read.item.type}:{row.read.item.id}')}" for row in rows]
@@ -136,7 +136,7 @@ class FetchedHits:
         return self.matching(all_of(others), _MOST_COPIES)
 
     def _row(self, hit: Mapping[str, Any]) -> Row | None:
-        """Parse one hit; None, and a warning, where its bytes are no item."""
+        """Parse one hit; return None and note a warning if its bytes are not an item."""
         fields = {name: hit["fields"][name][0] for name in _FACTS}
         kind, item_id, path, number = str(fields["type"]), str(fields["id"]), str(fields["path"]), int(fields["root"])
         root = self._of.roots[number] if 0 <= number < len(self._of.roots) else None
@@ -165,7 +165,12 @@ class FetchedHits:
     def indexed(
         self, rows: Sequence[Row], edges_of: Callable[[Row], Sequence[Edge]] = lambda _: ()
     ) -> tuple[Reader, dict[str, int]]:
-        """Return an index of a few items, and the number of each there by its mark; with their references if given."""
+        """Build an index of a few items; return its reader, and for each mark the number of its document there.
+
+        Args:
+            rows: The items.
+            edges_of: Returns the references of an item.
+        """
         snapshots, numbers, base = list[tuple[Root, Snapshot]](), dict[str, int](), 0
         priorities = sorted({(row.root.priority, row.number) for row in rows})
         for _, at in priorities:

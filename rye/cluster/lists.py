@@ -1,7 +1,7 @@
-"""The signed lists of a registry on a cluster: they are published with the items, and the reader checks them.
+"""The signed lists of a registry on a cluster, which are published with the items and checked by the reader.
 
-A list is a document beside those of the items. Its signatures are checked here, with the keys that count for
-the registry. Which roots it is for is the word of the cluster.
+A list is a document beside those of the items. Its signatures are checked here, with the keys that the user trusts for
+the registry. Which roots it covers is only a claim of the cluster.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ from rye.trust.list import LIST_FILE, MAX_SPACE_LIST, ListState, Seen, SpaceList
 from rye.trust.trust_set import TrustSet
 
 MOST_LISTS = 1_000
-"""Lists of one registry that are read and remembered."""
+"""Maximum lists of one registry that are read and remembered."""
 
 _LINK = "120000"
 
 
 class OwnList(NamedTuple):
-    """A list that goes with the items of an owner.
+    """A signed list that is published with the items of an owner.
 
     Attributes:
-        owner: Whose.
-        source: The first root that it covers, in words.
-        roots: All of them.
+        owner: The owner.
+        source: The name of the first root that it covers.
+        roots: All roots that it covers.
         data: The bytes of the file.
     """
 
@@ -65,17 +65,17 @@ class OwnList(NamedTuple):
 
     @property
     def document(self) -> str:
-        """What the document is called: it changes with all that it holds."""
+        """The id of its document, which changes with its content."""
         return hashlib.sha256(f"{self.owner}\n".encode() + self.data).hexdigest()
 
     @property
     def text(self) -> str:
-        """What it holds."""
+        """The content of its document: the file, compressed."""
         return base64.b64encode(zlib.compress(self.data)).decode("ascii")
 
 
 def own_lists(reader: Reader, owner: str) -> Iterator[OwnList]:
-    """Yield the lists of the folders that items of an owner are from.
+    """Yield the lists of the folders that items of an owner come from.
 
     Raises:
         SigningError: ``list-malformed``, ``list-conflict``.
@@ -93,19 +93,18 @@ def own_lists(reader: Reader, owner: str) -> Iterator[OwnList]:
 
 
 def _items(listed: SpaceList, folder: Path, root: Root) -> Iterator[ListedItem]:
-    """Yield the items of a root that a list names."""
     for row in rows_of(listed, folder, [root]):
         if may_name_item(row.file.rel_path) and not any(map(is_skipped, row.file.rel_path.split("/"))):
             yield row
 
 
 def _is_as(row: ListedItem | None, digest: str) -> bool:
-    """Return whether an item is on a list with these bytes; a link is listed with its target, which is not known."""
+    """Return whether a list has an item with these bytes. A link is listed with its target, which is not known here."""
     return row is not None and (row.mode == _LINK or row.sha256 == digest)
 
 
 def documents_of(cluster: Cluster, index: str, names: Sequence[str]) -> dict[str, str]:
-    """Return those documents of lists that an index holds, as they were sent."""
+    """Return the contents of those list documents that an index holds, by their ids."""
     if not names:
         return {}
     body = {"query": {"ids": {"values": list(names)}}, "size": len(names), "_source": ["list"]}
@@ -115,10 +114,10 @@ def documents_of(cluster: Cluster, index: str, names: Sequence[str]) -> dict[str
 
 
 def _content(text: str, room: int) -> bytes:
-    """Return the bytes of a list.
+    """Decode the bytes of a list.
 
     Raises:
-        ValueError: The text is something else.
+        ValueError: The text is not an encoded list, or the list is larger than `room`.
     """
     try:
         whole = zlib.decompressobj()
@@ -132,7 +131,7 @@ def _content(text: str, room: int) -> bytes:
 
 
 class _Remembered(NamedTuple):
-    """The last good list of a place in a registry: its name, number and digest."""
+    """The last valid list of a place in a registry: its name, number and digest."""
 
     name: str
     number: int
@@ -143,16 +142,16 @@ class HeldList:
     """One list as the cluster holds it.
 
     Args:
-        note: What the registry notes of it.
+        note: The entry for the list in the registry's notes.
         roots: The roots that it covers, by number.
-        text: Its document; None where the cluster did not hand it out, empty where two lists cover one root.
-        room: Bytes that the list may have.
+        text: The content of its document; None if the cluster did not return it, empty if two lists cover one root.
+        room: Maximum bytes of the list.
 
     Attributes:
-        size: How many bytes it has.
-        fault: Why it cannot be read: a code, and words; empty if it can.
-        listed: What it says; None if it cannot be read.
-        rows: By number of the root and path, the items that it names.
+        size: Bytes of the list.
+        fault: Code and message if it cannot be read; else both empty.
+        listed: The parsed list; None if it cannot be read.
+        rows: The items that it names, by number of the root and path.
     """
 
     def __init__(
@@ -185,11 +184,11 @@ class HeldList:
 
     @cached_property
     def items(self) -> dict[tuple[str, str, str, str], str]:
-        """What it says of items without a signature of their own."""
+        """The entries for items without a signature of their own."""
         return items_of(row for row in self.rows.values() if not row.is_detached)
 
     def state(self, trust: TrustSet, now: datetime, seen: _Remembered | None) -> ListState:
-        """Return what the list proves, beside the last one that was seen."""
+        """Return what the list proves, given the last list that was seen in its place."""
         if self.listed is None:
             return ListState(None, *self.fault)
         before = Seen(seen.number, seen.digest) if seen else None
@@ -203,22 +202,23 @@ class HeldList:
 
 @dataclass(frozen=True, slots=True)
 class CheckedLists:
-    """The lists of a registry under some keys.
+    """The lists of a registry, checked with some keys.
 
     Attributes:
-        warnings: Sentences on lists that do not count.
-        spaces: By the number of a root, its list, keys that know what that says, and whether one that counts signed it.
+        warnings: Sentences on lists that are ignored.
+        spaces: By the number of a root: its list, a trust set with the state of that list, and whether a trusted key
+            signed the list.
     """
 
     warnings: tuple[str, ...] = ()
     spaces: Mapping[int, tuple[HeldList, TrustSet, bool]] = field(default_factory=dict)
 
     def check(self, number: int, path: str, read: ReadItem) -> tuple[ReadItem, str]:
-        """Return an item with the evidence that its list gives, and a sentence where it is not as that says.
+        """Return an item with the evidence of its list, and a sentence if it differs from that list.
 
         Args:
-            number: Of the root that it is said to be from.
-            path: Below that.
+            number: The number of the root that the item claims to be from.
+            path: The path below that root.
             read: The item.
         """
         held, trust, counts = self.spaces.get(number, (None, None, False))
@@ -238,10 +238,10 @@ class RegistryLists:
     """The lists of one generation of a registry, fetched once.
 
     Args:
-        generation: Which.
+        generation: The generation.
 
     Raises:
-        EnvironmentFault: The cluster does not answer in full.
+        EnvironmentFault: The answer of the cluster is incomplete.
     """
 
     def __init__(self, generation: Generation) -> None:
@@ -271,7 +271,7 @@ class RegistryLists:
         return record_path("lists", str(self._address))
 
     def under(self, trust: TrustSet, now: datetime) -> CheckedLists:
-        """Return the lists under some keys, and remember those that are good."""
+        """Check the lists with some keys; remember the valid ones."""
         warnings, spaces, good = list[str](), dict[int, tuple[HeldList, TrustSet, bool]](), dict[str, _Remembered]()
         for held in self.held:
             state = held.state(trust, now, self._seen.get(held.place))
@@ -294,7 +294,7 @@ class RegistryLists:
         return CheckedLists((*warnings, *filter(None, [self._unkept])), spaces)
 
     def _remember(self, good: Mapping[str, _Remembered]) -> None:
-        """Keep the numbers of good lists."""
+        """Save the numbers of valid lists."""
         seen = {**self._seen, **good}
         if len(seen) > MOST_LISTS:
             self._unkept = f"{self._address} has or had more signed lists than are remembered: remove {self._record()}"

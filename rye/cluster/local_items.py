@@ -1,4 +1,4 @@
-"""The local items of one owner: their documents for a registry on a cluster, and their marks."""
+"""The local items of one owner, with their marks and their documents for a registry on a cluster."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from rye.spaces.signed import read_item
 from rye.trust.list import Skill, SkillFolder
 
 STATES = ("shadowed", "shadowing", "signed")
-"""States of items that a cluster is told, as it cannot find them itself."""
+"""States of items that are published, because the cluster cannot compute them."""
 
 
 class Place(NamedTuple):
-    """Where an item is: its root, and its path below that."""
+    """Where an item is: its root, and its path below that root."""
 
     root: RootFacts
     path: str
@@ -47,13 +47,13 @@ class LocalItems:
 
     Args:
         reader: The items.
-        states: What shadows what among them.
-        owner: Whose they are.
-        vectors: Those of the reader's documents; None to publish none.
+        states: Computes which items shadow which.
+        owner: The owner.
+        vectors: The vectors of the reader's documents; None to publish none.
 
     Attributes:
         marks: Mark → number of the document in the reader.
-        vectors: What was given.
+        vectors: The argument `vectors`.
     """
 
     def __init__(self, reader: Reader, states: States, owner: str, vectors: ItemVectors | None = None) -> None:
@@ -89,7 +89,7 @@ class LocalItems:
 
     @property
     def roots(self) -> list[RootFacts]:
-        """The roots that items come from, highest priority first."""
+        """The roots that the items come from, highest priority first."""
         return [
             RootFacts.of(root, self._owner)
             for root, snapshot in self._reader.snapshots
@@ -98,17 +98,17 @@ class LocalItems:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The names of these roots."""
+        """The names of the roots that the items come from."""
         pairs = self._reader.snapshots
         return tuple(root.source for root, snapshot in pairs if any(listed.live.any() for listed in snapshot.segments))
 
     @cached_property
     def lists(self) -> tuple[OwnList, ...]:
-        """The signed lists of the folders that they are from."""
+        """The signed lists of the folders that the items come from."""
         return tuple(own_lists(self._reader, self._owner))
 
     def owned(self) -> Owned:
-        """Return what a registry notes of them."""
+        """Return the registry's note about the items."""
         keys = self._reader.all_keys()
         has_copies = len(set(keys)) < len(keys)
         vectors = int((self.vectors.having() & self._reader.live).sum()) if self.vectors else 0
@@ -127,11 +127,11 @@ class LocalItems:
         """Yield the documents of some items.
 
         Args:
-            marks: Of the items.
-            numbers: What the registry calls each root.
+            marks: The marks of the items.
+            numbers: The number of each root in the registry.
 
         Raises:
-            EnvironmentFault: ``changed-meanwhile``: a file is not what was indexed.
+            EnvironmentFault: ``changed-meanwhile``: a file differs from the indexed one.
         """
         mark_of, files = {self.marks[mark]: mark for mark in marks}, FolderReader()
         try:
@@ -158,7 +158,11 @@ class LocalItems:
                 yield part, here
 
     def _document(self, part: Part, local: int, read: Read) -> dict[str, Any]:
-        """Return an item with its bytes and those of its signature, which are those that were indexed."""
+        """Return the document of an item, with the bytes of its file and signature.
+
+        Raises:
+            EnvironmentFault: ``changed-meanwhile``: the file differs from the indexed one.
+        """
         root, segment = part.root, part.segment
         path, item_id = segment.paths[local], segment.ids[local]
         kind = ItemType(TYPE_NAMES[segment.types[local]])
@@ -180,7 +184,7 @@ class LocalItems:
 
 
 def select_items(snapshots: Sequence[tuple[Root, Snapshot]], scopes: Sequence[Scope]) -> Reader:
-    """Return the items of some roots that a scope holds."""
+    """Return the items of some roots that are in a scope."""
     reader = Reader(snapshots)
     if tuple(scopes) == EVERY_SCOPE:
         return reader
@@ -191,7 +195,7 @@ def select_items(snapshots: Sequence[tuple[Root, Snapshot]], scopes: Sequence[Sc
 
 
 def digest_of(marks: Collection[str]) -> str:
-    """Return the SHA-256 hex of some marks, in whatever order they are."""
+    """Return the SHA-256 hex of a set of marks; their order does not matter."""
     return hashlib.sha256("".join(sorted(marks)).encode()).hexdigest()
 
 

@@ -1,8 +1,8 @@
 """The lock of a registry: a document on the cluster that keeps a second publisher out.
 
-Whoever holds it changes it every few seconds. A publisher that finds it watches it: if it changes, somebody is at
-work; if it stays as it is for :data:`LEASE` seconds, its holder is dead and it is taken over. So no clock of one
-machine is compared with that of another. Every write names the version of the document that it replaces.
+The holder changes the document every few seconds. Another publisher watches it: if it changes, the holder is alive; if
+it does not change for :data:`LEASE` seconds, the holder is considered dead and the lock is taken over. So the clocks of
+two machines are never compared. Every write names the version of the document that it replaces.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BEAT: Final = 3.0
 """Seconds between two changes of the document."""
 
 LEASE: Final = 15.0
-"""Seconds without a change after which the holder is taken to be dead."""
+"""Seconds without a change after which the holder is considered dead."""
 
 _ID: Final = "publish"
 _MAPPING: Final = {
@@ -39,23 +39,23 @@ _MAPPING: Final = {
 
 
 class _Version(NamedTuple):
-    """What a write has to name, so that it replaces only what was read."""
+    """The version of the document that a write may replace."""
 
     number: int
     term: int
 
     def condition(self) -> dict[str, Any]:
-        """Return the parameters of a write that replaces this version alone."""
+        """Return the parameters of a write that replaces only this version."""
         return {"if_seq_no": self.number, "if_primary_term": self.term}
 
 
 class PublishLock:
-    """Held while a registry is published, as a context manager.
+    """A context manager that holds the lock while a registry is published.
 
     Args:
         cluster: The registry.
-        owner: Whose items are published.
-        beat, lease: Instead of :data:`BEAT` and :data:`LEASE`, in seconds.
+        owner: The owner whose items are published.
+        beat, lease: Replace :data:`BEAT` and :data:`LEASE`, in seconds.
     """
 
     def __init__(self, cluster: Cluster, owner: str, *, beat: float = BEAT, lease: float = LEASE) -> None:
@@ -87,7 +87,7 @@ class PublishLock:
             self._cluster.client.delete(index=self._alias, id=_ID, params=params)
 
     def check(self) -> None:
-        """Refuse to go on where another publisher has taken the lock.
+        """Raise an error if another publisher has taken the lock.
 
         Raises:
             EnvironmentFault: ``publish-busy``.
@@ -99,13 +99,13 @@ class PublishLock:
             raise EnvironmentFault("publish-busy", message, hint="nothing was changed; publish again")
 
     def _make_index(self) -> None:
-        """Create the index of the document; it is only ever written to by its alias, so nothing else can create it."""
+        """Create the index of the document. Writes only use its alias, so no write can create the index by accident."""
         client, index = self._cluster.client, f"{self._alias}-1"
         settings = {"number_of_shards": 1, "auto_expand_replicas": "0-1"}
         body = {"settings": settings, "mappings": _MAPPING, "aliases": {self._alias: {}}}
         with self._cluster.faults():
             if not client.indices.exists(index=index):
-                client.indices.create(index=index, body=body, params={"ignore": 400})  # 400: it was made meanwhile
+                client.indices.create(index=index, body=body, params={"ignore": 400})  # 400: another publisher created it
 
     def _acquire(self) -> None:
         until, seen = 0.0, (-1, -1)
@@ -127,7 +127,7 @@ class PublishLock:
             time.sleep(self._interval / 6)
 
     def _read(self) -> tuple[_Version, str] | None:
-        """Return version and holder of the document that is there."""
+        """Return version and holder of the document; None if there is none."""
         with self._cluster.faults(), reading():
             answer = self._cluster.client.get(index=self._alias, id=_ID, params={"ignore": (404,), "realtime": "true"})
             if not answer.get("found"):
@@ -137,7 +137,7 @@ class PublishLock:
             return version, f"{shown(source['owner'])} on {shown(source['holder'])}"
 
     def _write(self, condition: dict[str, Any]) -> bool:
-        """Write the document if the condition holds; return whether it did."""
+        """Write the document if the condition holds; return whether it was written."""
         self._beats += 1
         params = condition | {"require_alias": "true", "ignore": (409,)}
         with self._cluster.faults(), reading():
@@ -149,12 +149,12 @@ class PublishLock:
             return True
 
     def _beat(self) -> None:
-        """Say that the publisher is alive; note if another one has taken over."""
-        with self._writing:  # of two writes at once, the second would find the version of the first
+        """Renew the lock; note if another publisher has taken it."""
+        with self._writing:  # two writes at once: the second would see the version of the first
             version = self._version
             if version is None or self._lost:
                 return
-            with suppress(RyeError):  # the cluster does not answer: the next beat, or the last check, tells
+            with suppress(RyeError):  # if the cluster does not answer, the next beat or the last check finds out
                 if not self._write(version.condition()):
                     document = self._read()
                     self._lost = f"{document[1] if document else 'somebody'} has it"

@@ -1,6 +1,6 @@
-"""The relations around one item of a registry on a cluster: its neighbours are fetched, their bytes are joined here.
+"""The relations around one item of a registry on a cluster.
 
-The cluster says where to look, and which items exist. Every reference that is shown is read from bytes.
+The cluster says which items exist and which to fetch. Every reference that is shown is read from the fetched bytes.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from rye.index.relations import Edge, edges_of
 from rye.search.graph import MAX_CANDIDATES, Direction
 
 MOST_RELATED = 2_000
-"""Items that are fetched at most to find the relations around one."""
+"""Maximum items to fetch for the relations around one item."""
 
 _FETCHED = 500
 _WORDS = 5_000
 
 
 class Neighbours:
-    """Fetches as many items around one as it takes for its relations to be the same as among all items.
+    """Fetches enough items around one item for its relations to be the same as among all items of the registry.
 
     Args:
-        generation: Where they are.
-        hits: Fetches them.
-        start_of: Returns which document of a reader is meant; raises an error where none is.
+        generation: The generation to search.
+        hits: Fetches the items.
+        start_of: Returns which document of a reader is the starting item; raises an error if there is none.
     """
 
     def __init__(self, generation: Generation, hits: FetchedHits, start_of: Callable[[Reader], int]) -> None:
@@ -40,11 +40,11 @@ class Neighbours:
         self._edges: dict[str, list[Edge]] = {}
 
     def around(self, rows: Sequence[Row], direction: Direction) -> Reader:
-        """Return an index of these items, and of all that are one step away from the one that is meant.
+        """Return an index of the given items and of all items one step away from the starting item.
 
         Args:
-            rows: The one that is meant, and others.
-            direction: Which relations.
+            rows: The starting item and others.
+            direction: Which relations to follow.
 
         Raises:
             UnavailableError: ``not-on-cluster``: too many items would have to be read.
@@ -56,11 +56,11 @@ class Neighbours:
         return self._joined()
 
     def _joined(self) -> Reader:
-        rows = sorted(self._known.values(), key=lambda row: row.path)  # as a build of the index has them
+        rows = sorted(self._known.values(), key=lambda row: row.path)  # the order of an index build
         return self._hits.indexed(rows, self._edges_of)[0]
 
     def _step(self, last: Sequence[Row], direction: Direction) -> None:
-        """Add what some items refer to, what refers to them, and all else that their references may name."""
+        """Add the items that `last` refer to, those that refer to them, and all items that these references may name."""
         names = set[str]()
         if direction is not Direction.OUT:
             names = {word for row in last for word in called(row.read.item)}
@@ -77,7 +77,7 @@ class Neighbours:
             self._fetch_called(some)
 
     def _fetch_called(self, names: list[str]) -> None:
-        """Add the first items of each name: so many that it is known which are listed, and whether there are more."""
+        """Add the first items of each name: enough to know which are listed, and whether there are more."""
         first = {"size": MAX_CANDIDATES + 1, "_source": False, "docvalue_fields": ["mark"]}
         first["sort"] = [{name: "asc"} for name in TIES]
         values = {"terms": {"field": "called", "include": names, "size": len(names)}}
@@ -106,7 +106,7 @@ class Neighbours:
         self._add(rows)
 
     def _edges_of(self, row: Row) -> list[Edge]:
-        """Return the references of an item, as its bytes state them."""
+        """Return the references in the bytes of an item."""
         if row.mark not in self._edges:
             read = row.read
             near = partial(beside, row.root.client, row.path) if row.root.client else None

@@ -1,8 +1,8 @@
-"""Publishes the items of one owner to a registry on a cluster, beside those of others.
+"""Publishes the items of one owner to a registry on a cluster, beside those of other owners.
 
-The idea: a document is called by the digest of all it depends on, so what changed is the difference of two sets. A
-generation is never changed: the one that serves is cloned on the cluster, the clone gets what changed, is verified,
-and takes over the name of the registry in one step. A lock keeps a second publisher out.
+The id of a document is the digest of everything it depends on, so the changes are the difference of two sets of ids. A
+generation never changes. The live one is cloned on the cluster; the clone gets the changes, is verified, and takes over
+the name of the registry in one step. A lock keeps a second publisher out.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from rye.errors import ArgumentError, EnvironmentFault
 from rye.trust.list import LIST_FILE
 
 MOST_REMOVED: Final = 0.1
-"""The share of an owner's items that a publish removes without asking."""
+"""The share of an owner's items that a publish may remove without confirmation."""
 
 _LIST: Final = "list"
 _MERGED: Final = 0.1
-"""The share of a registry after whose change its segments are merged."""
+"""Segments are merged if more than this share of the registry was written."""
 
 _OWNER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _PAGE: Final = 10_000
 _FULL_PAGE: Final = 200
-"""Documents of one answer: their names alone, and all of them."""
+"""Documents per answer: `_PAGE` if only ids are fetched, `_FULL_PAGE` for whole documents."""
 
 
 def check_owner(name: str) -> str:
-    """Return the name of an owner.
+    """Return the name of an owner if it is valid.
 
     Raises:
         ArgumentError: ``bad-owner``.
@@ -71,14 +71,14 @@ class PublishReport(Report):
 
     Attributes:
         registry: The address.
-        owner: Whose items were published.
-        generation: The index that serves now.
-        sources: Where the items are from.
-        items: How many the owner has there.
-        total: How many items the registry has.
-        added, changed, removed, unchanged: The owner's items.
+        owner: The owner whose items were published.
+        generation: The index that is live now.
+        sources: The sources that the items come from.
+        items: The number of the owner's items in the registry.
+        total: The number of all items in the registry.
+        added, changed, removed, unchanged: The numbers of the owner's items.
         changes: Each item that a dry run would add, change or remove.
-        dry_run: Whether nothing was done.
+        dry_run: Whether nothing was changed.
         warnings: Sentences.
     """
 
@@ -101,9 +101,9 @@ class PublishOptions(NamedTuple):
     """How to publish.
 
     Attributes:
-        shards, replicas: Pieces of the index of items, and further copies of each; None for those that it has.
-        dry_run: Only say what would be done.
-        yes: Remove more than :data:`MOST_REMOVED` of the owner's items.
+        shards, replicas: The numbers of shards and replicas of the index; None to keep them.
+        dry_run: Only report what would be done.
+        yes: Allow removing more than :data:`MOST_REMOVED` of the owner's items.
         repair: Compare every document with its item.
     """
 
@@ -116,7 +116,7 @@ class PublishOptions(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """The generation that serves: its index, empty for none, and its notes, None if they are of another format."""
+    """The live generation: its index, empty if there is none, and its notes, None if they have another format."""
 
     index: str
     notes: Notes | None
@@ -124,7 +124,7 @@ class _Before:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What to write and to delete, by mark, what that does with each item, and the model of the vectors."""
+    """The marks to write and to delete, the resulting changes of items, and the model of the vectors."""
 
     write: list[str]
     delete: list[str]
@@ -133,7 +133,7 @@ class _Plan:
     model: Model | None = None
 
     def count(self, action: str) -> int:
-        """Return how many items something is done with."""
+        """Return how many items have a given action."""
         return sum(change.action == action and change.type != _LIST for change in self.changes)
 
 
@@ -143,7 +143,7 @@ class Publisher:
     Args:
         cluster: The registry.
         items: The items.
-        owner: Whose they are.
+        owner: The owner.
         progress: Called with (items done, items to do, registry).
     """
 
@@ -161,11 +161,11 @@ class Publisher:
         self._generations = Generations(cluster)
 
     def run(self, options: PublishOptions) -> PublishReport:
-        """Publish, unless these very items are there already.
+        """Publish the items, unless the registry already has exactly these.
 
         Raises:
             ArgumentError: ``publish-removes``: many items would be removed; ``nothing-to-publish``.
-            EnvironmentFault: The cluster is at fault, another publisher is at work, or a file changed meanwhile.
+            EnvironmentFault: The cluster failed, another publisher is at work, or a file changed meanwhile.
         """
         self._cluster.check_version()
         before = self._before()
@@ -205,10 +205,10 @@ class Publisher:
             return _Before(index, Notes.read(meta))
 
     def _is_current(self, before: _Before, shards: int | None) -> bool:
-        """Return whether the registry has these very items already.
+        """Return whether the registry already has exactly these items.
 
         Raises:
-            EnvironmentFault: ``registry-damaged``: documents are gone or were added since it was published.
+            EnvironmentFault: ``registry-damaged``: documents were removed or added since it was published.
         """
         owned = before.notes.owners.get(self._owner) if before.notes else None
         if before.notes is None or owned is None or owned.digest != self._items.digest:
@@ -227,11 +227,11 @@ class Publisher:
         return shards is None or self._generations.shards(before.index) == shards
 
     def _known_lists(self, notes: Notes | None) -> list[str]:
-        """Return the documents of the owner's signed lists."""
+        """Return the document ids of the owner's signed lists in the registry."""
         return [note.document for note in notes.lists if note.owner == self._owner] if notes else []
 
     def _plan(self, before: _Before, *, repair: bool) -> _Plan:
-        """Return what has to be done, by comparing the marks there with those here."""
+        """Compare the marks in the registry with the local ones; return what to do."""
         marks = self._items.marks
         there: dict[str, bool] = {}  # document → whether it is what rye would write
         if before.notes is not None:
@@ -251,7 +251,7 @@ class Publisher:
         return _Plan(write, delete, tuple(changes), len(there), self._model(before.notes))
 
     def _changed_lists(self, notes: Notes | None) -> Iterator[Change]:
-        """Yield what becomes of the owner's signed lists."""
+        """Yield the changes of the owner's signed lists."""
         roots = notes.roots if notes else ()
         covered = [note.roots for note in notes.lists if note.owner == self._owner] if notes else []
         before = {roots[numbers[0]] for numbers in covered if numbers and numbers[0] < len(roots)}
@@ -264,12 +264,12 @@ class Publisher:
             yield Change("remove", _LIST, source, LIST_FILE)
 
     def _marks(self, index: str) -> Iterator[str]:
-        """Yield the marks of the owner's documents, without reading any."""
+        """Yield the marks of the owner's documents without fetching the documents."""
         for hit in self._pages(index, {"term": {"owner": self._owner}}, {"stored_fields": "_none_"}, _PAGE):
             yield str(hit["sort"][0])
 
     def _described(self, before: _Before, names: Sequence[str]) -> Iterator[Change]:
-        """Yield what becomes of documents that go: ``change`` where there is an item at the same place here."""
+        """Yield the change for each document to delete: ``change`` if a local item is at the same place, else ``remove``."""
         roots = before.notes.roots if before.notes else ()
         shape = {"docvalue_fields": ["root", "type", "id", "path"], "_source": False}
         for start in range(0, len(names), _PAGE):
@@ -283,7 +283,7 @@ class Publisher:
                 yield Change(action, str(fields["type"][0]), str(fields["id"][0]), _spelled(place))
 
     def _pages(self, index: str, query: Any, shape: Mapping[str, Any], size: int) -> Iterator[dict[str, Any]]:
-        """Yield all hits of a query, in the order of their marks."""
+        """Yield all hits of a query, sorted by mark."""
         body: dict[str, Any] = {"query": query, "size": size, "sort": [{"mark": "asc"}], **shape}
         while True:
             answer = self._cluster.search(index, body)
@@ -295,7 +295,7 @@ class Publisher:
                 body["search_after"] = hits[-1]["sort"]
 
     def _compared(self, before: _Before) -> Iterator[tuple[str, bool]]:
-        """Yield every document of the owner, with whether it is what rye would write."""
+        """Yield the id of every document of the owner, and whether it is what rye would write."""
         numbers = {facts: at for at, facts in enumerate(before.notes.roots if before.notes else ()) if facts}
         known = [mark for mark in self._items.marks if self._has_root(mark, numbers)]
         digests = {action.id: _digest(action.source) for action in self._items.documents(known, numbers)}
@@ -307,7 +307,7 @@ class Publisher:
         return self._items.place_of(self._items.marks[mark]).root in numbers
 
     def _check_removals(self, plan: _Plan, before: _Before, *, yes: bool) -> None:
-        """Refuse to remove much unless that is wanted."""
+        """Raise an error if too many items would be removed without ``yes``."""
         removed, count, whose = plan.count("remove"), plan.before, f"the {plan.before:,} items of {self._owner}"
         if before.index and before.notes is None:
             removed = count = self._cluster.count(before.index, [ITEMS])[0]
@@ -321,7 +321,7 @@ class Publisher:
         """Return the model of the vectors that the registry will have.
 
         Raises:
-            EnvironmentFault: ``changed-meanwhile``: another owner has published vectors of another model.
+            EnvironmentFault: ``changed-meanwhile``: another owner has just published vectors of another model.
         """
         beside, own = notes.model_beside(self._owner) if notes else None, self._items.vectors
         if own and beside and not beside.is_of(own.model):
@@ -363,7 +363,7 @@ class Publisher:
         return notes
 
     def _verify(self, new: str) -> None:
-        """Check that the new generation is what it should be, before it serves.
+        """Check that the new generation holds exactly what was sent.
 
         Raises:
             EnvironmentFault: ``cluster-incomplete`` or ``cluster-red``.
@@ -416,11 +416,11 @@ def _spelled(place: Place) -> str:
 
 
 def _numbered(known: tuple[RootFacts | None, ...], used: list[RootFacts], owner: str) -> tuple[RootFacts | None, ...]:
-    """Return the roots by number: those of other owners keep theirs, of this owner those that are used."""
+    """Return the roots by number. Roots of other owners keep their number; this owner's unused roots become None."""
     kept = [facts if facts and (facts.owner != owner or facts in used) else None for facts in known]
     return (*kept, *(facts for facts in used if facts not in kept))
 
 
 def _digest(source: Any) -> str:
-    """Return the SHA-256 hex of a document as JSON whose keys are in order."""
+    """Return the SHA-256 hex of a document as canonical JSON."""
     return hashlib.sha256(json.dumps(source, sort_keys=True).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""What a registry on a cluster notes of itself, in the mapping of its index of items, and how that is read."""
+"""The notes of a registry on a cluster, stored in the mapping of its index."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from rye.errors import EnvironmentFault, NotFoundError
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """What is noted of the items of one owner.
+    """A registry's note about the items of one owner.
 
     Attributes:
-        count: How many there are.
+        count: The number of items.
         digest: SHA-256 hex of their sorted marks.
         keys: The keys of their keyword terms.
         copies: Whether some have the same type and id.
-        vectors: How many have vectors.
+        vectors: The number of items with vectors.
     """
 
     count: int
@@ -36,13 +36,19 @@ class Owned:
 
     @classmethod
     def read(cls, row: Mapping[str, Any]) -> Owned:
-        """Read what a registry notes."""
+        """Read one entry of the notes."""
         keys, flag = tuple(map(str, row["keys"])), bool(row["copies"])
         return cls(int(row["count"]), str(row["digest"]), keys, flag, int(row["vectors"]))
 
 
 class ListNote(NamedTuple):
-    """What a registry notes of a list: whose it is, the roots that it covers by number, and its document."""
+    """A registry's note about a signed list.
+
+    Attributes:
+        owner: The owner of the list.
+        roots: The numbers of the roots that it covers.
+        document: The id of its document.
+    """
 
     owner: str
     roots: tuple[int, ...]
@@ -50,20 +56,20 @@ class ListNote(NamedTuple):
 
     @classmethod
     def read(cls, row: Sequence[Any]) -> ListNote:
-        """Read what a registry notes."""
+        """Read one entry of the notes."""
         return cls(str(row[0]), tuple(map(int, row[1])), str(row[2]))
 
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """All that is noted of one generation of a registry.
+    """The notes of one generation of a registry.
 
     Attributes:
-        count: How many items it holds.
-        roots: Where its items were published from, by number; None for one that is no longer used.
-        owners: By name.
+        count: The number of items.
+        roots: The roots that the items were published from, by number; None for a root no longer used.
+        owners: The note about each owner, by name.
         withdrawn: Whether some items are superseded, deprecated or yanked.
-        model: That of the vectors; None where no item has any.
+        model: The model of the vectors; None if no item has vectors.
         lists: The signed lists that go with the items.
     """
 
@@ -75,7 +81,7 @@ class Notes:
     lists: tuple[ListNote, ...] = ()
 
     def model_beside(self, owner: str) -> Model | None:
-        """Return the model of the vectors that other owners have."""
+        """Return the model of the vectors that other owners published; None if they have none."""
         return self.model if any(owned.vectors for name, owned in self.owners.items() if name != owner) else None
 
     @property
@@ -85,12 +91,12 @@ class Notes:
 
     @property
     def expected(self) -> int:
-        """How many items the owners published."""
+        """The number of items that the owners published."""
         return sum(owned.count for owned in self.owners.values())
 
     @property
     def vectors(self) -> int:
-        """How many items have vectors."""
+        """The number of items with vectors."""
         return sum(owned.vectors for owned in self.owners.values())
 
     def to_dict(self) -> dict[str, Any]:
@@ -110,7 +116,7 @@ class Notes:
         """Read what :meth:`to_dict` wrote.
 
         Raises:
-            ValueError: It is something else.
+            ValueError: The data is malformed.
         """
         with reading():
             owners = {str(owner): Owned.read(row) for owner, row in meta["owners"].items()}
@@ -124,10 +130,10 @@ class Generation(NamedTuple):
     """One generation of a registry, which never changes.
 
     Attributes:
-        cluster: Where it is.
-        index_name: Its index.
-        notes: What is noted of it.
-        roots: Where its items were published from, by number; None for one that is no longer used.
+        cluster: The cluster that has it.
+        index_name: The name of its index.
+        notes: Its notes.
+        roots: The roots that its items were published from, by number; None for a root no longer used.
     """
 
     cluster: Cluster
@@ -136,7 +142,7 @@ class Generation(NamedTuple):
     roots: tuple[ClusterRoot | None, ...]
 
     def gap(self) -> str:
-        """Return a sentence where documents are missing, or were added by somebody else; else empty."""
+        """Return a sentence if documents are missing or somebody else added some, else an empty text."""
         count, expected = self.counts([ITEMS])[0], self.notes.expected
         if count == expected:
             return ""
@@ -149,12 +155,12 @@ class Generation(NamedTuple):
         return self.cluster.count(self.index_name, clauses)
 
     def within(self, space: str) -> Clause:
-        """Return the clause for the items of a space, or of ``all``."""
+        """Return the clause for the items of a space; ``all`` stands for every space."""
         numbers = [number for number, root in enumerate(self.roots) if root and root.space == space]
         return ITEMS if space == "all" else {"terms": {"root": numbers}} if numbers else NOTHING
 
     def name_of(self, text: str) -> str:
-        """Return ``type:id`` of the item whose address a text is; else the text."""
+        """Return ``type:id`` of the item whose address is given; return any other text unchanged."""
         for root in filter(None, self.roots):
             base = f"{self.address_of(str(root.path))}/"
             if text.startswith(base) and (file := root.find(text[len(base) :])):
@@ -162,15 +168,15 @@ class Generation(NamedTuple):
         return text
 
     def address_of(self, path: str) -> str:
-        """Return the address of a file of the cluster, given its path below :data:`NOWHERE`."""
+        """Return the address of a file on the cluster, given its path below :data:`NOWHERE`."""
         return str(self.cluster.address) + path[len(str(NOWHERE)) :].replace(os.sep, "/")
 
 
 def find_generation(cluster: Cluster) -> tuple[str, dict[str, Any]] | None:
-    """Return the index that the registry's name stands for, and what is noted there; None where there is none.
+    """Return the index that the registry's name points at, and its notes; None if there is no registry.
 
     Raises:
-        EnvironmentFault: ``cluster-alias``: the name is an index, or stands for several.
+        EnvironmentFault: ``cluster-alias``: the name is an index, or points at several.
     """
     name = cluster.address.name
     with cluster.faults(), reading():
@@ -189,7 +195,7 @@ def find_generation(cluster: Cluster) -> tuple[str, dict[str, Any]] | None:
 
 
 def read_generation(cluster: Cluster) -> Generation:
-    """Return the generation that the registry's name stands for now.
+    """Return the live generation of a registry.
 
     Raises:
         NotFoundError: ``no-registry``.
@@ -209,7 +215,7 @@ def read_generation(cluster: Cluster) -> Generation:
 
 
 def model_beside(cluster: Cluster, owner: str) -> Model | None:
-    """Return the model of the vectors that other owners of a registry have; None for none, or of another format."""
+    """Return the model of the vectors of other owners; None if there are none or the registry has another format."""
     generation = find_generation(cluster)
     if generation is None or generation[1].get("format") != FORMAT:
         return None

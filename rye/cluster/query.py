@@ -1,8 +1,8 @@
-"""A bound query as a query of OpenSearch: what matches, scored by the BM25 of the cluster.
+"""Compiles bound queries to OpenSearch queries, which the cluster scores by BM25.
 
-Words were cut at home, and so were stems: a document has the words of each text field, ``t_NAME``, and their stems at
-the same positions, ``s_NAME``. A word matches by its stem and scores more as it is written. What OpenSearch
-cannot say is refused by name, never answered differently in silence.
+rye has already tokenized and stemmed the text: a document has the words of each text field in ``t_NAME`` and their
+stems, at the same positions, in ``s_NAME``. A word matches by its stem, and the exact form scores more. A query that
+OpenSearch cannot express raises an error that names the cause; it never gets a different answer silently.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ Clause: TypeAlias = dict[str, Any]
 NOTHING: Final[Clause] = {"match_none": {}}
 EVERYTHING: Final[Clause] = {"match_all": {}}
 ITEMS: Final[Clause] = {"exists": {"field": "mark"}}
-"""All documents of an index but signed lists."""
+"""Matches all documents of an index except signed lists."""
 
 AT_HOME: Final = "search the spaces themselves: --index none"
 
 _TIE: Final = 0.3
-"""The share of the score of a field beside the best one."""
+"""The share of their score that fields other than the best add."""
 
 _KEY_ID: Final = 16
-"""Digits of a fingerprint that older signature lines name."""
+"""Digits of a fingerprint in older signature lines."""
 
 _LAST: Final = "\U0010ffff"
 _FIELDS: Final = tuple(TEXT_FIELDS.values())
 
 
 def cannot(what: str, hint: str) -> UnavailableError:
-    """Return the error for what a cluster cannot do."""
+    """Return the error for an operation that a cluster does not support."""
     return UnavailableError("not-on-cluster", f"a registry on a cluster cannot {what}", hint=hint)
 
 
 def any_of(clauses: Sequence[Clause]) -> Clause:
-    """Return an OR, which scores the sum."""
+    """Return an OR; its score is the sum."""
     left = [clause for clause in clauses if clause != NOTHING]
     if len(left) < 2:
         return left[0] if left else NOTHING
@@ -55,7 +55,7 @@ def any_of(clauses: Sequence[Clause]) -> Clause:
 
 
 def all_of(clauses: Sequence[Clause]) -> Clause:
-    """Return an AND that scores nothing."""
+    """Return an AND without a score."""
     left = [clause for clause in clauses if clause != EVERYTHING]
     return NOTHING if NOTHING in left else {"bool": {"filter": left}} if left else EVERYTHING
 
@@ -66,12 +66,12 @@ def none_of(clause: Clause) -> Clause:
 
 
 def unscored(clause: Clause) -> Clause:
-    """Return a clause that matches the same and scores nothing."""
+    """Return a clause with the same matches and no score."""
     return {"constant_score": {"filter": clause, "boost": 0.0}}
 
 
 def is_state(state: str) -> Clause:
-    """Return the clause for items whose metadata say that they are superseded, deprecated or yanked."""
+    """Return the clause for items whose metadata mark them as superseded, deprecated or yanked."""
     return {"term": {"entry": f"is{SEPARATOR}{state}"}}
 
 
@@ -79,12 +79,12 @@ WITHDRAWN: Final = any_of([is_state(state) for state in HIDDEN_STATES])
 
 
 def compile_query(node: bound.Bound, trust: TrustSet, *, excluded: bool = False) -> Clause:
-    """Return a query that matches what a bound one does, and scores its words.
+    """Compile a bound query to a query that has the same matches and scores its words.
 
     Args:
         node: The bound query.
-        trust: The keys here: what one of them is said to have signed may be trusted, and the page finds out.
-        excluded: Whether it stands below a NOT.
+        trust: The user's keys. Items that claim a signature of such a key match ``is:trusted``; the page verifies them.
+        excluded: Whether the node is below a NOT.
 
     Raises:
         UnavailableError: ``not-on-cluster``.
@@ -104,7 +104,7 @@ def compile_query(node: bound.Bound, trust: TrustSet, *, excluded: bool = False)
 
 
 def _text(term: TermQuery) -> Clause:
-    """Return the clause of words: of all fields as one, else of the best field, and a share of the others."""
+    """Return the clause for words: on the combined field, or on the best field with a share of the others."""
     pattern = term.pattern
     if isinstance(pattern, Phrase) and len(pattern.parts) == 1 and term.fields.all():
         return _boosted(_in_field(pattern, "all"), term.boost)
@@ -122,7 +122,7 @@ def _boosted(clause: Clause, boost: float) -> Clause:
 
 
 def _in_field(pattern: bound.TextPattern, field: str) -> Clause:
-    """Return the clause for items that have a pattern in one field."""
+    """Return the clause for items that match a pattern in one field."""
     match pattern:
         case SloppyPhrase(words=words, slop=slop):
             window = {"query": " ".join(words), "ordered": False, "max_gaps": slop}
@@ -138,7 +138,7 @@ def _in_field(pattern: bound.TextPattern, field: str) -> Clause:
 
 
 def _word(part: Pattern, field: str) -> Clause:
-    """Return the clause of one word."""
+    """Return the clause for one word."""
     name = f"t_{field}"
     match part.how:
         case How.EXACT:
@@ -166,7 +166,7 @@ def fuzzy(field: str, text: str, distance: int, start: int = 0) -> Clause:
 
 
 def _phrase(phrase: Phrase, field: str) -> Clause:
-    """Return the clause of words in a row."""
+    """Return the clause for consecutive words."""
     hows = {part.how for part in phrase.parts}
     is_dense = phrase.offsets == tuple(range(len(phrase.parts)))
     if is_dense and hows == {How.EXACT}:
@@ -177,7 +177,7 @@ def _phrase(phrase: Phrase, field: str) -> Clause:
 
 
 def _row(phrase: Phrase, field: str) -> Clause:
-    """Return the spans of words in a row."""
+    """Return the spans of consecutive words."""
     parts = [_span(part, field) for part in phrase.parts]
     gaps = phrase.offsets[-1] - phrase.offsets[0] + 1 - len(parts)
     row = parts[0] if len(parts) == 1 else _spans(parts, gaps)
@@ -207,7 +207,7 @@ def _choice(spans: list[Clause]) -> Clause:
 
 
 def _near(near: Near, field: str) -> Clause:
-    """Return the spans of operands next to each other, one order or the other, as they must not overlap."""
+    """Return the spans of operands near each other, in either order, because they must not overlap."""
     operands = [_choice([_place(each, field) for each in choices]) for choices in near.operands]
     found = operands[0]
     for operand, distance in zip(operands[1:], near.distances, strict=True):
@@ -223,7 +223,7 @@ def _place(pattern: Phrase | SloppyPhrase, field: str) -> Clause:
 
 
 def _refuse_unpublished(node: bound.Filter) -> None:
-    """Refuse a condition on what is not published: relations between items, and where skills came from."""
+    """Refuse conditions on data that is not published: relations between items, and where skills came from."""
     if bound.is_relation(node):
         raise cannot("ask what items refer to", f"rye refs ITEM lists the references of one item; or {AT_HOME}")
     if isinstance(node, bound.Has | bound.Glob) and node.name == "installed-from":
@@ -231,13 +231,13 @@ def _refuse_unpublished(node: bound.Filter) -> None:
 
 
 def filter_clause(node: bound.Filter, trust: TrustSet, *, excluded: bool = False) -> Clause:
-    """Return the clause of a condition that is not scored.
+    """Return the clause for a condition that is not scored.
 
-    Signers are those that signature lines name, and what a key of ``trust`` is said to have signed may be trusted:
-    whether it is, the page finds out.
+    ``signer:`` compares the keys that signature lines name. Items that claim a signature of a key of ``trust`` match
+    ``is:trusted``; the page verifies them.
 
     Raises:
-        UnavailableError: ``not-on-cluster``: verdicts but trusted, and references.
+        UnavailableError: ``not-on-cluster``: a verdict other than trusted, or a condition on references.
     """
     _refuse_unpublished(node)
     if bound.asks_verdict(node):
@@ -297,7 +297,7 @@ def _of_signature(node: bound.Filter, trust: TrustSet, *, excluded: bool) -> Cla
 
 
 def _literal(glob: str) -> str | None:
-    """Return the text that a glob without ``*`` and ``?`` stands for, else None."""
+    """Return the text that a glob without ``*`` and ``?`` matches; None if it has one of these."""
     found, characters = "", iter(glob)
     for ch in characters:
         if ch in "*?":
@@ -307,7 +307,7 @@ def _literal(glob: str) -> str | None:
 
 
 def _between(node: bound.Between) -> Clause:
-    """Return a range of keys whose byte order is that of the values; of plain text, of the values themselves."""
+    """Return a range query: on keys whose byte order is that of the values, or for text on the values themselves."""
     given = [text for text in (node.low, node.high) if text is not None]
     if not given:
         return {"prefix": {"entry": f"{node.name}{SEPARATOR}"}}
@@ -315,7 +315,7 @@ def _between(node: bound.Between) -> Clause:
     start = f"{node.name}{SEPARATOR}{'' if kind == 'text' else kind[0]}"
     ends = {"gte": start, "lt": f"{start}{_LAST}"}
     if node.low is not None:
-        # a date is a period, and behind it means from its end on
+        # a date is a period: "after it" means from its end on
         name = "gte" if node.include_low or kind == "date" else "gt"
         ends.pop("gte")
         ends[name] = start + _key(kind, node.low, end=not node.include_low)

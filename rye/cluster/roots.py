@@ -1,8 +1,8 @@
-"""Where the items of a registry on a cluster come from: as the cluster says it, and as verdicts are judged.
+"""The roots of a registry on a cluster: where the cluster claims that items come from, and how they are judged.
 
-A document says whose it is, and in which space, bundle and folder it lay. That is shown, and decides between copies;
-no verdict is taken from it. Every item of a registry is judged as one of a project that is called as the address is:
-the audience that is set here is demanded of all, and no trust file of a local project or bundle is about them.
+A document names its owner, space, bundle and folder. These are shown and decide between copies, but no verdict depends
+on them. Every item of a registry is judged as if it were in a project whose name is the registry's address: the
+configured audience applies to all items, and trust files of local projects or bundles do not apply.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from rye.trust.model import Coverage, Origin
 from rye.trust.oms import read_bundle
 
 NOWHERE: Final = Path(os.devnull) / "cluster"
-"""The place of the roots of a cluster: no file can be there."""
+"""The path of the roots of a cluster; no file can exist there."""
 
 _FOLDERS: Final[Mapping[tuple[str, str], ClientFolder]] = {
     (folder.place, folder.format): folder for folder in (SKILLS, *OF_BUNDLES, *OF_USERS, *OF_PROJECTS, FIXED_FILES)
@@ -44,13 +44,13 @@ _UNKNOWN_FILES: Final = "whether the skill has other files is not known on a clu
 
 
 class RootFacts(NamedTuple):
-    """What a registry notes of a folder that items were published from.
+    """A registry's note about a folder that items were published from.
 
     Attributes:
-        owner: Whose items they are.
-        space, bundle: As of :class:`rye.spaces.model.Root`.
-        place, format: The folder of a client and the format of its files; empty for one with the three folders.
-        prefix: As of :class:`rye.spaces.model.Root`.
+        owner: The owner of the items.
+        space, bundle: As in :class:`rye.spaces.model.Root`.
+        place, format: The folder of a client and the format of its files; empty for a root of rye's three folders.
+        prefix: As in :class:`rye.spaces.model.Root`.
     """
 
     owner: str
@@ -72,8 +72,8 @@ class ClusterRoot(Root):
     """A root on a cluster.
 
     Attributes:
-        address: Of the registry; the only thing beside type and id that decides which keys count.
-        owner: Shown where a registry has several owners, else empty.
+        address: The address of the registry. Apart from type and id, only this decides which keys apply.
+        owner: Set if the registry has several owners, else empty.
     """
 
     address: str = ""
@@ -81,25 +81,25 @@ class ClusterRoot(Root):
 
     @cached_property
     def source(self) -> str:
-        """That of a local root, with the owner behind it where there are several."""
+        """The source of a local root, followed by the owner if there are several."""
         own = ":".join(filter(None, (str(self.space), self.bundle, self.folder)))
         return f"{own}@{self.owner}" if self.owner else own
 
     def origin(self, item_type: str, item_id: str, rel_path: str = "") -> Origin:
-        """Return where an item counts as found: in a project called as the address, whatever the cluster says."""
+        """Return the origin for judging an item: a project named like the address, whatever the cluster says."""
         return super().origin(item_type, item_id, rel_path)._replace(space=str(Space.PROJECT), bundle=self.address)
 
 
 def cluster_root(facts: RootFacts, address: str, *, owner: str = "") -> ClusterRoot:
-    """Return the root that a registry notes.
+    """Build the root that a registry describes.
 
     Args:
-        facts: What the registry says.
-        address: That of the registry.
-        owner: Shown with its source.
+        facts: The registry's note.
+        address: The address of the registry.
+        owner: The owner to show in its source; empty for none.
 
     Raises:
-        ValueError: The facts are none that rye would write.
+        ValueError: rye would not write such facts.
     """
     for text in (facts.owner, facts.bundle, facts.prefix):
         if text and not _is_plain(text):
@@ -120,10 +120,10 @@ def cluster_root(facts: RootFacts, address: str, *, owner: str = "") -> ClusterR
 
 
 def read_roots(rows: Sequence[RootFacts | None], address: str) -> tuple[ClusterRoot | None, ...]:
-    """Return the roots that a registry notes, by number.
+    """Build the roots of a registry, by number.
 
     Raises:
-        ValueError: They are none that rye would write.
+        ValueError: rye would not write such facts.
     """
     several = len({facts.owner for facts in rows if facts}) > 1
     return tuple(
@@ -132,7 +132,7 @@ def read_roots(rows: Sequence[RootFacts | None], address: str) -> tuple[ClusterR
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether a text can stand in a path below :data:`NOWHERE` and in a message."""
+    """Return whether a text is safe in a path below :data:`NOWHERE` and in a message."""
     parts = text.split("/")
     return text.isprintable() and len(text) <= _MAX_NAME and "\\" not in text and not {"", ".", ".."} & set(parts)
 
@@ -140,19 +140,19 @@ def _is_plain(text: str) -> bool:
 def read_document(
     root: Root, path: str, named: tuple[str, str], data: bytes, *, proof: bytes | None, skill: str
 ) -> ReadItem:
-    """Return an item from the bytes that a cluster gave, with the evidence that these very bytes are.
+    """Parse an item from the bytes that a cluster returned; the evidence is computed from these bytes.
 
     Args:
-        root: Where the cluster says that it lay.
-        path: Its path below that, which has to stand for the type and id given.
+        root: The root that the cluster names.
+        path: The path below it, which must match the type and id.
         named: Type and id.
         data: The bytes of its file.
-        proof: Those of its signature file: ``NAME.sig``, or ``SKILL.sig`` or ``skill.oms.sig`` of its ``skill``.
+        proof: The bytes of its signature file: ``NAME.sig``, or ``SKILL.sig`` or ``skill.oms.sig`` of its ``skill``.
         skill: The folder of the skill that it is signed with; empty for none.
 
     Raises:
-        ItemError: The bytes are no item.
-        ValueError: The place is none that rye would publish.
+        ItemError: The bytes are not an item.
+        ValueError: rye would not publish an item at this place.
     """
     file = root.find(path) if _is_plain(path) and may_name_item(path) else None
     if file is None or (str(file.item_type), file.item_id) != named:
@@ -170,18 +170,18 @@ def read_document(
     evidence = read.evidence
     is_alone = root.has_skills and not skill and path.rpartition("/")[2] == SKILL_FILE
     if is_alone and not evidence.code and evidence.coverage is Coverage.WHOLE:
-        # its line signs this file alone, and nothing here can show that the skill has no other
+        # its line signs only this file, and nothing here can prove that the skill has no other files
         evidence = evidence._replace(coverage=Coverage.SKILL_FILE, detail=_UNKNOWN_FILES)
     return read._replace(evidence=evidence)
 
 
 def _listed_files(name: str, signature: bytes, path: str) -> tuple[ListedFile, ...]:
-    """Return the files of a skill as its signed list names them, and the one at hand, whose bytes are judged.
+    """Return the files of a skill by its signed list, and always the file itself, whose bytes are judged.
 
-    The others are not on the cluster; what it said of them would be its own word.
+    The other files are not on the cluster, and anything it said about them could not be verified.
     """
     if name == BUNDLE_FILE:
-        with suppress(SigningError):  # what is wrong with it, the evidence says
+        with suppress(SigningError):  # the evidence reports what is wrong with it
             return tuple(ListedFile(path, "100644", digest) for path, digest in read_bundle(signature).files.items())
     rows = read_rows(signature.partition(b"\n")[2])
     return tuple(({path: ListedFile(path, "100644", "")} | rows).values())

@@ -1,7 +1,7 @@
-"""One search of a registry on a cluster: the cluster matches and scores, rye judges and shows from the bytes.
+"""One search of a registry on a cluster: the cluster matches and scores, rye judges the bytes and shows them.
 
-A query is searched as it is written; where that finds nothing, by any of its words. By meaning, the first hits by words
-are compared with the query here, whose vectors come with them.
+The query is searched as written first; if it matches nothing, any of its words will do. A hybrid search compares the
+query with the vectors of the first keyword hits, which come with the hits.
 """
 
 from __future__ import annotations
@@ -60,20 +60,20 @@ from rye.trust.model import Verdict
 from rye.trust.trust_set import TrustSet
 
 MOST_REACHED: Final = 100_000
-"""Hits that paging can reach."""
+"""Maximum hits that paging can reach."""
 
 MOST_COMPARED: Final = 1_000
-"""Hits by words whose vectors are compared with that of the query."""
+"""Maximum keyword hits whose vectors are compared with the query."""
 
 MOST_VECTORS: Final = 200_000
-"""Items of a registry that is searched by meaning alone."""
+"""Maximum items of a registry that supports mode ``semantic``."""
 
 AUTO_WORDS: Final = 3
-"""Plain words from which on mode ``auto`` is hybrid."""
+"""Number of plain words from which mode ``auto`` is hybrid."""
 
 _MOST_VALUES: Final = 10_000
 _TIER: Final = 1_000.0
-"""What a hit that the query names scores more, and one that is not withdrawn; scores of words are below."""
+"""Added to the score of a hit that the query names, and of one that is not withdrawn; word scores are lower."""
 
 _ORDERS: Final[Mapping[str, Any]] = {
     "score": {"_score": "desc"},
@@ -88,7 +88,7 @@ _SLIPS: Final = {
     "min_word_length": 3,
     "size": 3,
 }
-"""How words like one that the registry lacks are looked for."""
+"""How to look up corrections of words that the registry lacks."""
 
 _BY_TIES: Final[tuple[Any, ...]] = tuple({name: "asc"} for name in TIES)
 
@@ -98,8 +98,8 @@ class Embedding(NamedTuple):
 
     Attributes:
         can_embed: Returns whether there is an embedder.
-        opened: Returns it, and the model that it is now; raises :class:`rye.errors.UnavailableError`.
-        boosts: The user's own factors of similarities, by source.
+        opened: Returns the embedder and its model; raises :class:`rye.errors.UnavailableError`.
+        boosts: The user's factors for similarities, by source.
     """
 
     can_embed: Callable[[], bool]
@@ -108,12 +108,12 @@ class Embedding(NamedTuple):
 
 
 class Here(NamedTuple):
-    """What a search brings to a registry.
+    """The local part of a search.
 
     Attributes:
-        trust, now: The trusted keys, and the moment of the search.
-        scratch: Folder for the indexes of its pages.
-        lists: The signed lists of the registry under these keys.
+        trust, now: The trusted keys, and the time of the search.
+        scratch: Folder for the indexes of pages.
+        lists: The signed lists of the registry, checked with these keys.
         embedding: The embedder of queries.
     """
 
@@ -125,16 +125,16 @@ class Here(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """The page of one query.
+    """One page of hits for one query.
 
     Attributes:
-        stage: The stage.
-        query: What scored it.
+        stage: The stage of the search.
+        query: The query that scored the hits.
         rows: The hits.
-        total: How many match.
-        hidden: How many were left out, by state.
-        facets: The counts that were asked for.
-        similar: By mark, the scores by meaning; None where words alone answered.
+        total: How many items match.
+        hidden: How many items were left out, by state.
+        facets: The requested counts.
+        similar: The similarity scores by mark; None for a keyword search.
     """
 
     stage: str
@@ -147,7 +147,7 @@ class _Answer(NamedTuple):
 
 
 class _Similar(NamedTuple):
-    """How near a hit is: its cosine, keyword score and total, and the section that is nearest."""
+    """The scores of a hit by meaning: cosine, keyword score and total; and the number of its most similar section."""
 
     similarity: float
     keyword: float
@@ -156,7 +156,13 @@ class _Similar(NamedTuple):
 
 
 class FirstItems(NamedTuple):
-    """The first items of a search: what a search among them uses, how many were hidden by state, and warnings."""
+    """The first items of a search, to search among them.
+
+    Attributes:
+        context: The items.
+        hidden: How many items were left out, by state.
+        warnings: Sentences.
+    """
 
     context: SearchContext
     hidden: Mapping[str, int]
@@ -164,19 +170,19 @@ class FirstItems(NamedTuple):
 
 
 class KnownWords(Dictionary):
-    """The words of a registry, as far as it was asked about some."""
+    """The words that a registry is known to have or to lack."""
 
     def __init__(self) -> None:
         super().__init__(Reader(()), searched_fields(None))
         self._near: dict[str, list[str]] = {}
 
     def note(self, word: str, near: list[str]) -> None:
-        """Note which words are spelled like one that the registry lacks; none for one that it has."""
+        """Note the corrections of a word that the registry lacks; an empty list means that it has the word."""
         if near:
             self._near[word] = near
 
     def has(self, _text: str) -> bool:
-        """Return False: of a word of several parts, the parts are looked for."""
+        """Return False: a word of several parts is looked up by its parts."""
         return False
 
     def knows(self, text: str) -> bool:
@@ -184,7 +190,7 @@ class KnownWords(Dictionary):
         return text not in self._near
 
     def nearest(self, part: str, start: str = "") -> tuple[str, float]:
-        """Return the word nearest to one that the registry lacks, and its weight."""
+        """Return the closest correction of a word that the registry lacks, and its weight."""
         near = next((word for word in self._near.get(part, ()) if word.startswith(start)), "")
         return near, 1.0 - OSA.distance(part, near) / len(part) if near else 0.0
 
@@ -194,7 +200,7 @@ class ClusterSearch:
 
     Args:
         request: The search.
-        generation: Where it looks.
+        generation: The generation to search.
         here: The keys, lists and embedder of this machine.
     """
 
@@ -218,12 +224,12 @@ class ClusterSearch:
         return read_query(self.request, self.metadata_keys)
 
     def run(self) -> SearchResponse:
-        """Return the response.
+        """Run the search.
 
         Raises:
-            QueryError: The query does not parse, or names what does not exist.
+            QueryError: The query does not parse, or names something unknown.
             ArgumentError: An argument does not fit the items.
-            UnavailableError: It asks for what a cluster cannot do.
+            UnavailableError: A cluster cannot do this.
         """
         request, plan = self.request, self.plan()
         if plan.fault:
@@ -253,7 +259,7 @@ class ClusterSearch:
         )
 
     def first_items(self) -> FirstItems:
-        """Return the items of the page, found by words, for a search among these alone.
+        """Return the items of the page of a keyword search, for a search among only these.
 
         Raises:
             QueryError, ArgumentError, UnavailableError: As :meth:`run`.
@@ -268,7 +274,7 @@ class ClusterSearch:
         return FirstItems(context, answer.hidden, warnings)
 
     def _about(self, rows: Sequence[Row]) -> tuple[str, ...]:
-        """Return warnings about hits that are not as their signed list says, and about bytes that are no item."""
+        """Return warnings about hits that differ from their signed list, and about bytes that are not an item."""
         listed = [self.hits.not_as_listed[row.root.source, row.path] for row in rows]
         return (*filter(None, listed), *dict.fromkeys(self.hits.left_out))
 
@@ -278,13 +284,13 @@ class ClusterSearch:
             return "keyword" if mode in {"keyword", "auto"} else "keyword_fallback"
         return "weighted" if mode == "hybrid" else "embedding"
 
-    # What is asked of the cluster.
+    # Requests to the cluster.
 
     def _compile(self, query: Bound) -> Clause:
         return compile_query(query, self._here.trust)
 
     def _among(self, scored: Clause, named: Clause = NOTHING) -> Clause:
-        """Return a query among the items that space, scope and filters leave, or among those that the query names."""
+        """Restrict a query to the items in space, scope and filters; also match the items that the query names."""
         within = [self._of.within(self.request.space), self._compile(self._binder.allowed())]
         exact = [_tier("named", named, 2)] if named != NOTHING else []
         is_tiered = self.request.include_superseded and self._of.notes.withdrawn
@@ -292,17 +298,17 @@ class ClusterSearch:
         return {"bool": {"must": [any_of([scored, *exact])], "should": should, "filter": within}}
 
     def _named(self) -> Clause:
-        """Return the clause for the items whose id, name or ``type:id`` the query is."""
+        """Return the clause for the items whose id, name or ``type:id`` equals the query."""
         folded = fold_value(self.request.query)
         if not folded:
             return NOTHING
         names = dict.fromkeys((folded, folded.replace(" ", "-"), folded.replace(" ", "_")))
         return {"terms": {"entry": [f"{key}{SEPARATOR}{name}" for name in names for key in ("key", "id", "name")]}}
 
-    # By words.
+    # Keyword search.
 
     def _by_words(self, plan: Plan) -> _Answer:
-        """Answer with the query as it is written, else with any of its words, with slips corrected."""
+        """Search for the query as written; if too few items match, for any of its words, with spelling corrected."""
         words = plan.relaxing if self.request.relax else {}
         first = next(plan.stages(lambda _: False, ast.Everything))
         parts = list(dict.fromkeys(part for word in words for part in analysis.parts(word.text)))
@@ -319,7 +325,7 @@ class ClusterSearch:
         return wider
 
     def _ask(self, stage: str, query: Bound, parts: Sequence[str] = ()) -> _Answer:
-        """Return the page of one query, and learn which of some words the registry lacks."""
+        """Return the page of one query; note which of `parts` the registry lacks."""
         request = self.request
         scored = self._among(self._compile(query), self._named())
         order = [_ORDERS[request.sort_by], *_BY_TIES]
@@ -343,7 +349,7 @@ class ClusterSearch:
         return self._of.notes.withdrawn and not self.request.include_superseded
 
     def _counting(self) -> dict[str, Any]:
-        """Return the parts of a search that leave out withdrawn items, and count these and the facets."""
+        """Return the parts of a search that leave out withdrawn items, count them, and count the facets."""
         counts: dict[str, Any] = {}
         for number, (name, _) in enumerate(self.request.facets):
             key = FACETS.get(name, name)
@@ -380,10 +386,10 @@ class ClusterSearch:
             found[name] = Facet(tuple(pairs[:most]), len(rest), sum(count for _, count in rest), without)
         return found
 
-    # By meaning.
+    # Semantic and hybrid search.
 
     def _by_meaning(self, plan: Plan) -> _Answer | None:
-        """Answer in semantic or hybrid mode; None where words have to, for a reason that a warning names."""
+        """Search in semantic or hybrid mode; return None if a keyword search must answer, for a reason in the warnings."""
         mode = self._mode(plan)
         self.request = self.request._replace(mode=self.request.mode._replace(name=mode))
         if mode == "keyword":
@@ -411,7 +417,7 @@ class ClusterSearch:
         return answer
 
     def _mode(self, plan: Plan) -> str:
-        """Return the mode that answers: ``auto`` is hybrid for a sentence where there is an embedder and vectors."""
+        """Return the mode to use: ``auto`` means hybrid for a sentence if there are an embedder and vectors."""
         request = self.request
         if not request.is_auto:
             return request.mode.name
@@ -428,10 +434,10 @@ class ClusterSearch:
         self._warnings.append(f"keyword results instead of {self.request.mode.name} ones: {cause}")
 
     def _embedder(self) -> Embedder:
-        """Return the embedder, which is of the registry's model; hits come with their vectors from now on.
+        """Return the embedder, which must have the registry's model; from now on, hits are fetched with their vectors.
 
         Raises:
-            UnavailableError: There is none, or it is of another model; or too many vectors would be compared.
+            UnavailableError: There is no embedder, it has another model, or too many vectors would be compared.
         """
         notes, address = self._of.notes, shown(str(self._of.cluster.address))
         if notes.model is None:
@@ -452,7 +458,7 @@ class ClusterSearch:
         return embedder
 
     def _hybrid(self, plan: Plan, required: Bound, vector: Floats, threshold: float) -> _Answer:
-        """Compare the first hits by words with a query, and fuse both scores."""
+        """Compare the first keyword hits with the query, and fuse both scores."""
         words = plan.words if plan.words and plan.is_prose() else {}
         query = self._binder.query(relax(words, self._words, forgiving=False).query if words else plan.main, plan)
         scored = self._among(any_of([self._compile(query)]), self._named())
@@ -487,7 +493,7 @@ class ClusterSearch:
         return _Answer("hybrid", query, kept, len(order), hidden, facets, similar)
 
     def _semantic(self, _plan: Plan, required: Bound, vector: Floats, threshold: float) -> _Answer:
-        """Compare all vectors with a query, on the cluster."""
+        """Compare all vectors with the query, on the cluster."""
         factors = self.request.mode.factors(self._here.embedding.boosts)
         params = {
             "q": (vector.astype(float) / SCALE).tolist(),
@@ -529,7 +535,7 @@ class ClusterSearch:
         return placed, (*claims, *warnings, *self._about(kept))
 
     def _placed(self, result: SearchResult, row: Row, answer: _Answer) -> SearchResult:
-        """Return a result with its address and its scores by meaning; its traces say what matched, and no score."""
+        """Return a result with its address and similarity scores; its traces say what matched but have no scores."""
         traces = result.explain and tuple(
             replace(trace, df=0, idf=0.0, contribution=0.0, weight=0.0, unboosted=0.0) for trace in result.explain
         )
@@ -545,17 +551,16 @@ class ClusterSearch:
 
 
 def _tier(name: str, clause: Clause, steps: int) -> Clause:
-    """Return a clause with a name that puts what it matches before all else."""
     return {"constant_score": {"filter": clause, "boost": steps * _TIER, "_name": name}}
 
 
 def _untiered(score: float, names: Collection[str]) -> float:
-    """Return a score without what the tiers add to it, given the names of the clauses that matched."""
+    """Return a score without the tiers' share, given the names of the clauses that matched."""
     return max(score - 2 * _TIER * ("named" in names) - _TIER * ("current" in names), 0.0)
 
 
 def _holds(node: Bound, doc: int, states: States, reader: Reader) -> bool:
-    """Return whether a fetched hit meets a condition on its verdict or signer, as the keys here judge it."""
+    """Return whether a fetched hit meets a condition on its verdict or signer, judged with the local keys."""
     match node:
         case bound.All(operands=operands):
             return all(_holds(operand, doc, states, reader) for operand in operands)

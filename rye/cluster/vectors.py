@@ -1,8 +1,8 @@
-"""The vectors of items on a cluster: what travels with a document, and what a registry notes of their model.
+"""The vectors of items on a cluster: the fields of a document, and the registry's note about their model.
 
-A document has the vectors of its chunks as one binary value, 16-bit integers with the high byte first, each a 32,767th:
-the very numbers of the files at home, so that similarities are equal. They are made where the items are published and
-compared with a query by a script that is stored on the cluster; the vector of the query is made by whoever asks.
+A document has the vectors of its chunks as one binary value: big-endian 16-bit integers in units of 1/32,767. They
+equal the numbers in local vector files, so similarities are equal too. The publisher computes them. A script that runs
+on the cluster compares them with the vector of the query, which the searching machine computes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FIELDS: Mapping[str, Mapping[str, Any]] = {
     "vectors": {"type": "binary", "doc_values": True},
     "chunks": {"type": "binary"},
 }
-"""The fields of a document: its vectors, and of each the numbers of its section and of its chunk there."""
+"""The fields of a document: its vectors, and for each the numbers of its section and chunk."""
 
 SIMILARITY = """
 def held = doc['vectors'];
@@ -45,9 +45,9 @@ if (best < params.t) { return 0.0; }
 double factor = params.f.length > 0 ? (double) params.f[(int) doc['root'].value] : 1.0;
 return 1.0 + Math.max(best, 0.0) * factor;
 """
-"""The similarity of an item to a query, times the factor of its root, plus 1; 0 for what is no hit.
+"""The similarity of an item to a query, times the factor of its root, plus 1; 0 if the item is not a hit.
 
-Its parameters: ``q``, the vector of the query; ``t``, the least similarity of a hit; ``f``, the factors by root.
+Its parameters: ``q``, the vector of the query; ``t``, the threshold of similarity; ``f``, the factors by root.
 """
 
 _WIDE, _PLACE = np.dtype(">i2"), np.dtype(">u4")
@@ -57,8 +57,8 @@ class Model(NamedTuple):
     """The model of the vectors of a registry.
 
     Attributes:
-        name: As the embedder calls it.
-        probe: Shape ``(dimensions,)``: the vector of a text that every model is asked for.
+        name: The embedder's name for it.
+        probe: Shape ``(dimensions,)``: the model's vector of a fixed text.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Model(NamedTuple):
         """Read what :meth:`to_dict` wrote.
 
         Raises:
-            ValueError: It is something else.
+            ValueError: The data is malformed.
         """
         probe = np.frombuffer(_decoded(row["probe"]), "<f4").astype(np.float32)
         if not len(probe) or len(probe) != row["dimensions"] or not np.isfinite(probe).all():
@@ -92,11 +92,11 @@ class Model(NamedTuple):
 
 
 class ItemVectors(NamedTuple):
-    """The vectors of the items that are published.
+    """The vectors of the items to publish.
 
     Attributes:
         model: Their model.
-        vectors: Those of the documents of a reader.
+        vectors: The vectors of a reader's documents.
     """
 
     model: Model
@@ -104,7 +104,7 @@ class ItemVectors(NamedTuple):
 
     @property
     def state(self) -> str:
-        """What the mark of a document with vectors depends on."""
+        """A text that stands for the vectors in the mark of a document."""
         return file_stem(self.model.name)
 
     def having(self) -> Bools:
@@ -133,7 +133,7 @@ class HitVectors(NamedTuple):
         """Read the fields of a document.
 
         Raises:
-            ValueError: They do not fit each other.
+            ValueError: The fields are malformed or do not fit together.
         """
         vectors = np.frombuffer(_decoded(source.get("vectors", "")), _WIDE).reshape(-1, dimensions)
         places = np.frombuffer(_decoded(source.get("chunks", "")), _PLACE).reshape(-1, 2)
@@ -142,7 +142,7 @@ class HitVectors(NamedTuple):
         return cls(vectors.astype(np.int16), places.astype(np.uint32))
 
     def nearest(self, query: Floats) -> tuple[float, int]:
-        """Return the highest cosine with a query and the section it is of; minus infinity and -1 without vectors."""
+        """Return the highest cosine with a query and the section it is from; minus infinity and -1 without vectors."""
         if not len(self.vectors):
             return -np.inf, -1
         cosines = self.vectors.astype(np.float64) @ query.astype(np.float64) / SCALE
