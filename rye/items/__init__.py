@@ -1,8 +1,8 @@
-r"""items: the bytes of one file in, an :class:`Item` out. No disk, no keys, nothing executed.
+r"""items: turns the bytes of one file into an :class:`Item`. No disk, no keys, nothing executed.
 
-A directive, tool or knowledge entry is read for its metadata, body, sections and symbols; where the file has a
-signature line it is handed on unread. The only exception that leaves this room is :class:`rye.errors.ItemError`, and
-it is about that one file: too large, not UTF-8, or with metadata that cannot be read.
+A directive, tool or knowledge entry is read for its metadata, body, sections and symbols. A signature line is passed on
+without being interpreted. The only exception that leaves this room is :class:`rye.errors.ItemError`. It concerns that
+one file: too large, not UTF-8, or with unreadable metadata.
 
     >>> from rye.items.model import ItemType
     >>> from rye.items.reader import parse

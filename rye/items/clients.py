@@ -1,9 +1,9 @@
 """The files that coding agents obey: one table of places, each with the client that reads it and its documentation.
 
 A file that people write for an agent is an *item*: a skill, command, subagent, rule, prompt or instruction file is a
-directive, a list of MCP servers is a tool; in a skill, scripts are tools and other Markdown is knowledge. What an item
-is follows from its path alone (:class:`ClientFolder`). Whatever else lies in the folder of a client, such as hooks and
-settings, is no item; ``rye verify`` names it as not covered (:data:`COVERED`, :data:`OBEYED_FILES`).
+directive, a list of MCP servers is a tool; in a skill, scripts are tools and other Markdown is knowledge. The path
+alone decides what an item is (:class:`ClientFolder`). Everything else in a client folder, such as hooks and settings,
+is not an item; ``rye verify`` reports it as not covered (:data:`COVERED`, :data:`OBEYED_FILES`).
 
 The sources were looked up on 2026-11-25. A source that is not the client's own is a project that cites the client.
 """
@@ -21,10 +21,10 @@ SKILL_FILE: Final = "SKILL.md"
 """The file that makes a folder a skill."""
 
 SKILLS_FOLDER: Final = "skills"
-"""The folder of skills in a plugin or a repository of skills; others may have a folder of this name, too."""
+"""The folder of skills in a plugin or a repository of skills; unrelated folders may have this name too."""
 
 CODE: Final = (".cjs", ".js", ".mjs", ".py", ".sh", ".ts")
-"""Extensions of the scripts of a skill that are tools."""
+"""Extensions of a skill's scripts that are tools."""
 
 _ENDINGS: Final = {
     "command": (".md",),
@@ -34,10 +34,10 @@ _ENDINGS: Final = {
     "prompt": (".prompt.md",),
     "instructions": (".instructions.md",),
 }
-"""How the names of files end, by format; each is one directive."""
+"""File name endings, by format; each such file is one directive."""
 
 FORMATS: Final = frozenset({"skill", *_ENDINGS})
-"""The formats of files in the folders of clients."""
+"""The formats of files in client folders."""
 
 
 class ClientFolder(NamedTuple):
@@ -47,7 +47,7 @@ class ClientFolder(NamedTuple):
         place: Path below a project, the home folder or a bundle, with slashes; empty for that folder itself.
         format: ``skill``, ``command``, ``agent``, ``mode``, ``rule``, ``prompt`` or ``instructions``.
         client: ``agents`` for places that several clients read, else the name of the client.
-        depth: How many levels of folders below it are searched.
+        depth: Number of levels of subfolders to search.
     """
 
     place: str
@@ -57,13 +57,13 @@ class ClientFolder(NamedTuple):
 
     @property
     def is_fixed(self) -> bool:
-        """Whether its files are known by their whole names, as ``AGENTS.md`` is."""
+        """Whether its files are identified by their complete names, such as ``AGENTS.md``."""
         return not self.place
 
     def identify(self, rel_path: str) -> tuple[ItemType, str, str] | None:
-        """Return type, id and extension of the item at a path below the place; None if it is no item.
+        """Return type, id and extension of the item at a path below the place; None if it is not an item.
 
-        A path inside a skill is taken to be in a folder that has :data:`SKILL_FILE`.
+        A path inside a skill is assumed to be in a folder that has :data:`SKILL_FILE`.
 
             >>> ClientFolder(".claude/skills", "skill", "claude").identify("pdf/SKILL.md")
             (<ItemType.DIRECTIVE: 'directive'>, 'pdf', '.md')
@@ -73,7 +73,7 @@ class ClientFolder(NamedTuple):
         folder, slash, name = rel_path.rpartition("/")
         if self.format != "skill":
             stem = next((name.removesuffix(each) for each in _ENDINGS[self.format] if name.endswith(each)), "")
-            # a prefix of its own: a command and a skill of the same name are two items
+            # the prefix keeps a command and a skill of the same name apart
             prefix = self.place.rpartition("/")[2].lstrip(".")
             return (ItemType.DIRECTIVE, f"{prefix}/{folder}{slash}{stem}", ".md") if stem and stem[0] != "." else None
         if name == SKILL_FILE:
@@ -85,7 +85,7 @@ class ClientFolder(NamedTuple):
         return None
 
     def folder_of(self, item_type: ItemType, item_id: str) -> str:
-        """Return the path below the place of the folder in which an item of this type and id would lie."""
+        """Return the path, below the place, of the folder that would hold an item of this type and id."""
         folder = item_id.rpartition("/")[0]
         if self.format == "skill":
             return item_id if item_type is ItemType.DIRECTIVE else folder
@@ -131,21 +131,21 @@ QWEN.md                          instructions  qwen     QWEN                  gi
 .roo/mcp.json                    server        roo      roo/mcp               github.com/RooCodeInc/Roo-Code/McpHub.ts
 """)
 }
-"""Files with a name of their own, in the folder of a project or in one below it: format, client, id, source."""
+"""Files with fixed names, in a project folder or below it: format, client, id, source."""
 
 FIXED_FOLDERS: Final = frozenset(path.rpartition("/")[0] for path in _FIXED) - {""}
-"""The folders of clients that hold such files."""
+"""The client folders that contain such files."""
 
 
 def _fixed_name(rel_path: str) -> str:
-    """Return the last parts of a path that are the name of a fixed file; empty for none."""
+    """Return the last parts of a path that form a fixed file name; empty for none."""
     parts = rel_path.rsplit("/", 2)
     names = ["/".join(parts[-2:]), parts[-1]]
     return next((name for name in names if name in _FIXED), "")
 
 
 def instructed_folder(rel_path: str) -> str | None:
-    """Return the folder that a file gives instructions for, below a project; None of any other file.
+    """Return the folder, below a project, that an instruction file applies to; None for any other file.
 
     >>> instructed_folder("app/.github/copilot-instructions.md")
     'app/'
@@ -155,7 +155,7 @@ def instructed_folder(rel_path: str) -> str | None:
 
 
 def has_ambiguous_id(rel_path: str) -> bool:
-    """Return whether the id of a file with a name of its own is also that of a file in another place.
+    """Return whether a file with a fixed name shares its id with a file in another place.
 
     >>> has_ambiguous_id("claude/CLAUDE.md")  # as .claude/CLAUDE.md
     True
@@ -181,7 +181,7 @@ def _identify_fixed(rel_path: str) -> tuple[ItemType, str, str] | None:
         return None
     fixed, folder = _FIXED[name], rel_path[: -len(name)]
     if any(part.startswith(".") for part in folder.split("/")):
-        return None  # such as .claude/AGENTS.md, which nobody reads
+        return None  # such as .claude/AGENTS.md, which no client reads
     is_server = fixed.format == "server"
     return (
         ItemType.TOOL if is_server else ItemType.DIRECTIVE,
@@ -259,15 +259,15 @@ PREFIXES: Final[Mapping[str, tuple[str, ...]]] = {
     form: tuple(dict.fromkeys(place.rpartition("/")[2].lstrip(".") for place, kind, *_ in _FOLDERS if kind == form))
     for form in _ENDINGS
 }
-"""Format of files that are no skills → the folders with which their ids begin, as in ``commands/deploy``."""
+"""Format of files other than skills → the folders that prefix their ids, as in ``commands/deploy``."""
 
 FIXED_FILES: Final = ClientFolder("", "instructions", "agents", depth=2)
 
 OF_PROJECTS: Final = (*_folders("p"), FIXED_FILES)
-"""Folders below the folder of a project; of two items with the same type and id, the one in the earlier folder wins."""
+"""Client folders of a project; of two items with the same type and id, the one in the earlier folder is used."""
 
 OF_USERS: Final = _folders("u")
-"""Folders below the home folder."""
+"""Client folders of the home folder."""
 
 CLIENTS: Final = tuple(
     dict.fromkeys([*(each.client for each in OF_PROJECTS + OF_USERS), *(each.client for each in _FIXED.values())])
@@ -279,9 +279,9 @@ _KNOWN: Final = frozenset(place.partition("/")[0] for place, *_ in _FOLDERS)
 
 
 def skills_of_another(name: str) -> ClientFolder | None:
-    """Return where a client that the table does not have keeps skills, given its folder in a project or home folder.
+    """Return the skills folder of a client that is not in the table, given its folder in a project or home folder.
 
-    Installers of skills write ``.NAME/skills`` for dozens of clients, and more come every month.
+    Installers of skills write ``.NAME/skills`` for dozens of clients, and more are added every month.
 
         >>> skills_of_another(".trae")
         ClientFolder(place='.trae/skills', format='skill', client='trae', depth=16)
@@ -295,65 +295,65 @@ OF_BUNDLES: Final = (
     ClientFolder("commands", "command", "claude"),
     ClientFolder("agents", "agent", "claude"),
 )
-"""Folders in a plugin or a repository of skills."""
+"""Client folders of a plugin or a repository of skills."""
 
 SKILLS: Final = ClientFolder(".", "skill", "agents")
-"""A folder that itself holds skills."""
+"""A folder that contains skills directly."""
 
 
 def holds_skills(place: str) -> bool:
-    """Return whether a folder of a client, as an origin names it, is one of skills."""
+    """Return whether a client folder, as an origin names it, is a skills folder."""
     return place.rpartition("/")[2] in {SKILLS_FOLDER, "skill", SKILLS.place}
 
 
 PLUGIN: Final = ".claude-plugin"
-"""The folder that makes a folder a plugin or a marketplace of plugins."""
+"""The folder that makes its parent a plugin or a marketplace of plugins."""
 
 OBEYED_IN_PLUGINS: Final = ("bin", "hooks", "monitors", "workflows")
-"""Folders of a plugin whose files are run and are no items. Source: code.claude.com/docs/en/plugins-reference."""
+"""Folders of a plugin whose files are run but are not items. Source: code.claude.com/docs/en/plugins-reference."""
 
 FIXED_NAMES: Final = tuple(_FIXED)
-"""Paths of the files with a name of their own, below the folder of a project."""
+"""Paths of the files with fixed names, below a project folder."""
 
 COVERED: Final = frozenset(
     ".agents .claude .cline .clinerules .codex .continue .cursor .devin .gemini .junie .kiro .opencode .qwen .roo "
     ".windsurf".split()
 )
-"""Folders of clients, in any folder of a project: all that lies in them is an item or not covered."""
+"""Client folders, in any folder of a project, where every file is either an item or reported as not covered."""
 
 COVERED_IN_GITHUB: Final = frozenset(
     "agents allowed_models.txt chatmodes copilot copilot-desktop.yml copilot-instructions.md extensions github-app.yml "
     "hooks instructions lsp.json mcp.json plugin prompts skills".split()
 )
-"""The same in ``.github``, where other files lie, too. Source: docs.github.com/en/copilot, the CLI reference."""
+"""The same in ``.github``, which also contains other files. Source: docs.github.com/en/copilot, the CLI reference."""
 
 _OTHERS: Final = frozenset({".vscode", ".devcontainer"})
-"""Folders of editors with tasks and settings that agents run; a folder is no project because of them."""
+"""Folders of editors with tasks and settings that agents run; they do not make a folder a project."""
 
 _OBEYED_FILES: Final = frozenset(
     ".clinerules .continuerc.json .continuerules .cursorrules .lsp.json .roomodes .roorules .windsurfrules "
     "gemini-extension.json opencode.json opencode.jsonc qwen-extension.json".split()
 )
-"""Files that a client obeys in any folder of a project and that are no items: another format, settings or servers."""
+"""Non-items that a client obeys in any folder of a project: another format, settings or servers."""
 _OBEYED_STARTS: Final = (".clinerules-", ".roorules-")
-"""How the names of further such files begin."""
+"""Prefixes of the names of further such files."""
 
 MARKS: Final = COVERED.union(path.partition("/")[0] for path in (*_FIXED, *(each.place for each in OF_PROJECTS))) - {""}
-"""Names in a folder without which it has no files of a client."""
+"""Names that a folder with client files must contain at least one of."""
 
 
 _OF_TOOLS: Final = frozenset(
     ".ai .claude-plugin .dockerignore .editorconfig .git .git-blame-ignore-revs .gitattributes .github .gitignore "
     ".gitkeep .gitmodules .mailmap .pre-commit-config.yaml .prettierignore .prettierrc".split()
 )
-"""Names that begin with a dot and are no client's: those of rye, git and tools that format text."""
+"""Names with a leading dot that are not a client's: those of rye, git and formatters."""
 
 
 def is_unknown_dot_name(name: str, spelled: str) -> bool:
-    """Return whether a name begins with a dot and nobody knows whose it is: the next client may obey it.
+    """Return whether a name begins with a dot and belongs to no known tool, so that a new client may obey it.
 
     Args:
-        name: As it is.
+        name: The name as it is.
         spelled: As for :func:`is_obeyed`.
     """
     if not spelled.startswith(".") or name in _OF_TOOLS or name in MARKS:
@@ -362,17 +362,17 @@ def is_unknown_dot_name(name: str, spelled: str) -> bool:
 
 
 def is_obeyed(name: str) -> bool:
-    """Return whether a client obeys a file of this name, given in the spelling of a system that ignores case."""
+    """Return whether a client obeys a file of this name, given in the spelling of a case-insensitive system."""
     return name in _FOLDED_NAMES or name in _OBEYED_FILES or name.startswith(_OBEYED_STARTS)
 
 
 def is_covered(name: str) -> bool:
-    """Return whether all that lies in a folder of this name is an item or not covered; spelled as for `is_obeyed`."""
+    """Return whether every file in a folder of this name is an item or not covered; spelled as for `is_obeyed`."""
     return name in COVERED or name in _OTHERS
 
 
 def is_weak_mark(name: str) -> bool:
-    """Return whether a folder of this name, which is covered, does not make the folder around it a project."""
+    """Return whether a covered folder of this name does not make its parent a project."""
     return name in _OTHERS
 
 

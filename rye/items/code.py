@@ -1,7 +1,7 @@
 """Reads tools that are code: Python, JavaScript, TypeScript and shell. Nothing is compiled or run.
 
-What a search shows of a file (metadata, description, text) is read at once, without a parser. Symbols and imports are
-read by tree-sitter when they are first asked for. A text that takes longer than its budget has none.
+Everything that a search shows of a file (metadata, description, text) is read immediately, without a parser. Symbols
+and imports are read by tree-sitter on first access. A text that exceeds the time budget has none.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ CODE_ENDINGS = (
     *(".rb", ".pl", ".pm", ".php", ".lua", ".tcl", ".r", ".jl", ".awk", ".class", ".jar"),
     "/package.json",
 )
-"""Endings of the names of files, behind a slash, that programs in the same folder load as code."""
+"""File name endings, after a slash, that programs in the same folder load as code."""
 
 SECONDS, SECONDS_PER_BYTE = 0.25, 1.5e-6
-"""CPU time that parsing may take; real code takes a tenth of it. The parser has inputs that take quadratic time."""
+"""CPU time budget of parsing; real code takes a tenth of it. Some inputs take the parser quadratic time."""
 
 _LAST = (1 << 32) - 1
-"""The greatest offset that tree-sitter knows."""
+"""The largest offset that tree-sitter supports."""
 
 _MOST_RESUMED = 10
-"""How often code is parsed again behind a syntax error."""
+"""Maximum number of passes that resume parsing after a syntax error."""
 
 _READERS = {".py": PythonCollector, ".sh": ShellCollector}
 
 
 class Definitions(NamedTuple):
-    """What code defines and imports, in file order."""
+    """The definitions and imports of code, in file order."""
 
     symbols: tuple[Symbol, ...] = ()
     imports: tuple[Import, ...] = ()
@@ -99,7 +99,7 @@ def _language(suffix: str) -> Language:
 
 
 def _parse(source: bytes, suffix: str, start: int, deadline: float) -> Node | None:
-    """Return the syntax tree of the code from an offset on, or None where that takes too long."""
+    """Return the syntax tree of the code from an offset on, or None if that takes too long."""
     from tree_sitter import Parser, Point, Range
 
     view, rest = memoryview(source), Range(Point(source.count(b"\n", 0, start), 0), Point(_LAST, _LAST), start, _LAST)
@@ -119,11 +119,11 @@ def _parse(source: bytes, suffix: str, start: int, deadline: float) -> Node | No
 def read_definitions(text: str, suffix: str, line: int = 1) -> Definitions:
     """Return symbols, imports and documentation of code.
 
-    Where a syntax error hides statements that begin a line, the code is parsed again from the first of them on.
+    If a syntax error hides statements that begin a line, the code is parsed again from the first of them.
 
     Args:
         text: The code.
-        suffix: The extension of its file; it decides the language.
+        suffix: The extension of its file, which decides the language.
         line: The line of the file on which the code begins.
     """
     source = text.encode()
@@ -164,7 +164,7 @@ _SCRIPT_IMPORTS = """
 def _import_query(suffix: str) -> Query:
     from tree_sitter import Query
 
-    # without predicates: they read the source of the tree, and crash where a function returned it
+    # no predicates: they read the source of the tree, and crash if a function returned it
     return Query(_language(suffix), _PYTHON_IMPORTS if suffix == ".py" else _SCRIPT_IMPORTS)
 
 
@@ -179,7 +179,7 @@ def _taken(root: Node, source: bytes, suffix: str) -> Iterator[Node]:
 
 
 def _imports(root: Node, source: bytes, suffix: str, lines: range) -> Iterator[Import]:
-    """Yield the modules of Python that are not its own, and each name taken from one; else the files beside this."""
+    """Yield the imports from outside Python's standard library; in other languages, those of relative files."""
     if suffix == ".sh" or (b"import" if suffix == ".py" else b"./") not in source:
         return
     for node in _taken(root, source, suffix):

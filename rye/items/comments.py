@@ -1,6 +1,7 @@
-"""What a script states about itself: header comment, docstring of Python, and constants (``__version__``).
+"""Reads metadata in a script: header comment, Python docstring, and constants (``__version__``).
 
-These are read from the text alone, by patterns that never go back, so any text takes linear time. No parser is loaded.
+These are read from the text alone, by patterns without backtracking, so any text takes linear time. No parser is
+loaded.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _PYTHON_STRING = (
     r'|"(?:[^"\\\n]++|\\.)*+"?+'
     r"|'(?:[^'\\\n]++|\\.)*+'?+"
 )
-"""A string literal. One that nothing closes is matched as well, so that no text is scanned a second time."""
+"""A string literal. An unclosed one is matched as well, so that no text is scanned a second time."""
 
 _DOCSTRING = re.compile(
     rf"(?:[ \t]*+(?:#[^\n]*+)?+\n)*+(?P<raw>[rR]?+)[uU]?+(?P<text>{_PYTHON_STRING})[ \t]*+(?=[;#\n]|\Z)", re.DOTALL
@@ -89,7 +90,7 @@ def _first_comment(text: str, mark: str) -> Iterator[str]:
 
 
 def ryeos_header(text: str) -> dict[str, Any]:
-    """Return the YAML of the comment ``# ryeos-tool:`` that begins a Python tool; empty where RyeOS would refuse it."""
+    """Return the YAML of a leading ``# ryeos-tool:`` comment in a Python tool; empty if RyeOS would refuse it."""
     first, *lines = (line.removeprefix(" ") for line in [*_first_comment(text, "#"), ""])
     if first.rstrip() != "ryeos-tool:" or any(line.strip() and line[0] != " " for line in lines):
         return {}
@@ -113,7 +114,7 @@ def docstring(text: str) -> str:
 
 
 def clean_docstring(inside: str) -> str:
-    """Return what stands between the quotes of a docstring, without its indentation."""
+    """Return the text between the quotes of a docstring, without its indentation."""
     lines = clean(inside).expandtabs().split("\n")
     margin = min((len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()), default=0)
     return "\n".join([lines[0].lstrip(), *[line[margin:] for line in lines[1:]]]).strip()
@@ -125,7 +126,7 @@ def python_constants(text: str) -> dict[str, Any]:
         return {}
     stated = {}
     with _ONE_AT_A_TIME, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about string escapes of somebody else's tool
+        warnings.simplefilter("ignore")  # such as those about string escapes in a tool
         for name, source in islice(_assignments(text), _MOST_CONSTANTS):
             try:
                 stated[name.strip("_")] = jsonable(ast.literal_eval(source.strip()))
@@ -135,7 +136,7 @@ def python_constants(text: str) -> dict[str, Any]:
 
 
 def _assignments(text: str) -> Iterator[tuple[str, str]]:
-    """Yield name and source of the value of each ``__x__ = …`` that begins a line outside of brackets and strings."""
+    """Yield name and source of the value of each ``__x__ = …`` that begins a line outside brackets and strings."""
     depth, name, start = 0, "", 0
     for token in _PYTHON_TOKEN.finditer(text + "\n"):
         kind = token.lastgroup
@@ -153,7 +154,7 @@ def _assignments(text: str) -> Iterator[tuple[str, str]]:
 
 
 def script_constants(text: str) -> dict[str, Any]:
-    """Return the constants of a script that are named as in Python: texts, lists of texts, numbers and booleans."""
+    """Return the constants of a script that are named as in Python: strings, lists of strings, numbers and booleans."""
     return {match[1]: _value(match) for match in _SCRIPT_CONSTANT.finditer(text)} if "__" in text else {}
 
 

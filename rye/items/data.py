@@ -1,4 +1,4 @@
-"""Tools and knowledge kept as data: YAML, JSON, TOML. Every top-level key is metadata, the whole text is the body."""
+"""Reads tools and knowledge kept as YAML, JSON or TOML. Every top-level key is metadata, the whole text the body."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rye.items.guarded import load_json, load_toml
 from rye.items.model import STATED_KEYS, Draft, Symbol
 from rye.items.values import DESCRIPTION_CHARS, cut_blank_head, jsonable, one_line
 
-_STRING = r'"(?:[^"\\]++|\\.)*+"?+'  # to the end of the text where it is not closed, so that none is read twice
+_STRING = r'"(?:[^"\\]++|\\.)*+"?+'  # an unclosed one matches to the end, so that no text is read twice
 _JSON_STRING = re.compile(rf"({_STRING})(\s*+:)?+", re.DOTALL)
 _JSON_COMMENT = re.compile(rf"{_STRING}|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"{_STRING}|,(?=\s*+[\]}}])", re.DOTALL)
@@ -35,8 +35,8 @@ def read_toml(text: str) -> Draft:
 def read_json(text: str) -> Draft:
     """Read a ``.json`` item: of duplicate keys the last one wins; NaN and infinities are null.
 
-    Lists of MCP servers may have comments and trailing commas, with a note: editors read such a file, Claude Code and
-    Copilot's command line (1.0.78, as reported) refuse it.
+    Lists of MCP servers may have comments and trailing commas, which give a note: editors accept such a file, Claude
+    Code and Copilot's command line (1.0.78, as reported) refuse it.
     """
     note = ""
     try:
@@ -56,7 +56,7 @@ def read_json(text: str) -> Draft:
 
 
 def _without_comments(text: str) -> str:
-    """Return JSON without comments and without trailing commas; lines stay where they are."""
+    """Return JSON without comments and trailing commas; line numbers stay the same."""
 
     def blank(match: re.Match[str]) -> str:
         return match[0] if match[0][0] == '"' else " " + "\n" * match[0].count("\n")
@@ -65,7 +65,7 @@ def _without_comments(text: str) -> str:
 
 
 def _draft_of_servers(text: str, servers: dict[str, Any]) -> Draft:
-    """Read the MCP servers that a client starts: name and command or address of each, without secrets."""
+    """Read a list of MCP servers: name and command or address of each, without secrets."""
     symbols, lines, line, counted, key_lines = [], [], 1, 0, dict[str, int]()
     for match in _JSON_STRING.finditer(text):
         if match[2]:
@@ -89,7 +89,7 @@ def _draft_of_servers(text: str, servers: dict[str, Any]) -> Draft:
 
 
 def _without_secrets(command: str) -> str:
-    """Return a command without who logs in, values in addresses, and values of options and variables named as secret.
+    """Return a command without logins, values in addresses, and values of secret options and variables.
 
     >>> _without_secrets("run --token abc A_KEY=abc https://me:abc@a.example/?v=1")
     'run --token A_KEY= https://a.example/?v='

@@ -1,7 +1,7 @@
-"""Collects what a syntax tree defines: functions, classes, methods and types with signature and documentation.
+"""Collects the definitions in a syntax tree: functions, classes, methods and types with signature and documentation.
 
-The statements of a file, of its classes and of blocks such as ``if`` are read; what functions hold is not. Each node is
-read once and nothing is recursive, so a tree may be as deep and as wide as it likes.
+The statements of a file, of its classes and of blocks such as ``if`` are read; the content of functions is not. Each
+node is read once and nothing is recursive, so a tree may be arbitrarily deep and wide.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ _COMMENT_MARK = re.compile(r"[ \t]*(?:#+|/{2,}|/\*+|\*+/|\*(?!/))?[ \t]?")
 
 
 def _first_line(documentation: str) -> str:
-    """Return the first line of documentation; none of ``@param`` and the like."""
     line = documentation.lstrip()[: 4 * _LONGEST_LINE].partition("\n")[0]
     return "" if line.startswith("@") else cut_line(line, _LONGEST_LINE)
 
@@ -40,11 +39,11 @@ class _Level:
 
     Attributes:
         nodes: The statements that are left.
-        prefix: What stands before the names in them.
+        prefix: The prefix of the names in them.
         kind: ``file``, ``class`` or ``object``.
         comment: Nodes of the comment that may document the next statement.
-        edge: The last row of that comment, decorators below it included.
-        row: The last row of the statement before.
+        edge: The last row of that comment, including decorators below it.
+        row: The last row of the previous statement.
     """
 
     nodes: Iterator[Node]
@@ -63,9 +62,9 @@ class Collector:
     """Collects the definitions of a tree, level by level, without recursion."""
 
     resumed: re.Pattern[bytes]
-    """What begins a line, and most likely a statement."""
+    """Matches the beginning of a line that is most likely a statement."""
     blocks: frozenset[str]
-    """Nodes in whose statements definitions count as if they stood outside."""
+    """Nodes whose statements are treated as if they were outside."""
     comments = _HASH_COMMENT
 
     def __init__(self, source: bytes, line: int) -> None:
@@ -98,7 +97,7 @@ class Collector:
                 level.comment, level.row = [], node.end_point.row
 
     def _collect(self, node: Node, level: _Level) -> None:
-        if node.start_point.row == level.row and not level.comment:  # behind a statement
+        if node.start_point.row == level.row and not level.comment:  # after a statement
             return
         if not level.documents(node):
             level.comment = []
@@ -106,7 +105,7 @@ class Collector:
         level.edge = node.end_point.row
 
     def _statement(self, node: Node, level: _Level) -> None:
-        """Add what a statement defines, and enter what may hold more."""
+        """Add the definitions of a statement, and enter nodes that may hold more."""
         raise NotImplementedError
 
     def _enter(self, node: Node | None, prefix: str, kind: str = "file") -> None:
@@ -117,10 +116,10 @@ class Collector:
         """Add a definition, unless its name is too long.
 
         Args:
-            name: With what stands before it.
+            name: With its prefix.
             kind: See :class:`Symbol`.
-            span: Its first node, the offset behind its signature, and its last node.
-            documentation: The row on which it begins, with what documents it, and what that says.
+            span: Its first node, the end offset of its signature, and its last node.
+            documentation: The first row, including the documentation, and the text of the documentation.
         """
         if len(name) > LONGEST_NAME:
             return False
@@ -136,7 +135,7 @@ class Collector:
         return True
 
     def _comment(self, level: _Level) -> tuple[int, str]:
-        """Return the first row of the comment above a definition, and what it says; that of the file is none."""
+        """Return the first row and the text of the comment above a definition; empty for the comment of the file."""
         nodes, level.comment = level.comment, []
         if not nodes or nodes[0].start_point.row <= self._first_row:
             return 0, ""
@@ -224,7 +223,7 @@ _EXPORTED = re.compile(r"(?:module\.)?exports\.([\w$]+)")
 
 
 def _fits(node_type: str, kind: str, level: str) -> bool:
-    """Return whether a definition may stand there: methods in a class or object, which hold nothing but functions."""
+    """Return whether a definition is collected there: methods only in a class or object, which hold only functions."""
     return node_type not in _METHODS if level == "file" else kind == "function"
 
 
@@ -265,7 +264,7 @@ class ScriptCollector(Collector):
             self._define(name, node, first, level)
 
     def _define(self, name: str, node: Node, first: Node, level: _Level) -> None:
-        """Add what a declaration, an assignment or a member defines, under its own name or the one given."""
+        """Add the definition of a declaration, an assignment or a member, under its own name or the given one."""
         named = node.child_by_field_name(_NAME_FIELDS.get(node.type, "name"))
         value = node if node.type in _KINDS else node.child_by_field_name("value")
         if named and named.type in _NAMES:
@@ -294,7 +293,7 @@ class ScriptCollector(Collector):
         if kind == "function" and level.kind != "file" and level.prefix:
             kind = "method"
         whole = level.prefix + name
-        if self.overload == whole:  # the first of several signatures stands for all
+        if self.overload == whole:  # extend the first of several signatures
             self.symbols[-1] = self.symbols[-1]._replace(end_line=self._line + value.end_point.row)
         else:
             arrow = next((child for child in value.children if child.type == "=>"), None)

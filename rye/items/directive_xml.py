@@ -1,8 +1,8 @@
 """Reads the XML block of a directive tolerantly, and the inputs that it declares.
 
-Published directives are no well-formed XML: they hold placeholders such as ``<your-name>`` in running text. So tags are
-matched by a regular expression and a stack, and an element that is never closed is text. Each token is looked at once;
-entities that a document declares are never expanded and nothing is fetched.
+Published directives are not well-formed XML: they contain placeholders such as ``<your-name>`` in running text. So tags
+are matched by a regular expression and a stack, and an element that is never closed is text. Each token is visited
+once; entities declared by a document are never expanded and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Element:
 
 
 class Block(NamedTuple):
-    """A directive's XML: its metadata, the text of its instructions line for line, and where it ends."""
+    """A directive's XML: its metadata, the text of its instructions with line numbers preserved, and its end."""
 
     metadata: dict[str, Any]
     text: str
@@ -52,7 +52,7 @@ class Block(NamedTuple):
 
 
 def read_block(text: str, start: int, stop: int) -> Block | None:
-    """Read the ``<directive>`` that opens at ``start`` and lies before ``stop``; None when nothing closes it."""
+    """Read the ``<directive>`` that opens at ``start`` and lies before ``stop``; None if it is not closed."""
     root = _tree(text, start, stop)
     if root is None:
         return None
@@ -77,7 +77,7 @@ def read_block(text: str, start: int, stop: int) -> Block | None:
 
 
 def _tree(text: str, start: int, stop: int) -> _Element | None:
-    """Match tags from ``start``: an end tag closes the nearest element of its name; what is open above it is text."""
+    """Match tags from ``start``: an end tag closes the nearest element of its name; unclosed ones inside are text."""
     stack: list[_Element] = []
     position = start
     opaque = dict(_OPAQUE_ENDS)
@@ -99,7 +99,7 @@ def _tree(text: str, start: int, stop: int) -> _Element | None:
 
 
 def _skip_opaque(text: str, token: re.Match[str], opaque: dict[str, str], stop: int) -> int:
-    """Return where a comment or CDATA section ends; once one has no end, such openings are text from there on."""
+    """Return the end of a comment or CDATA section; once one has no end, later openings of its kind are text."""
     ending = opaque.get(token[0])
     found = text.find(ending, token.end(), stop) if ending else -1
     if ending and found >= 0:
@@ -109,7 +109,7 @@ def _skip_opaque(text: str, token: re.Match[str], opaque: dict[str, str], stop: 
 
 
 def _close(stack: list[_Element], name: str, token: re.Match[str]) -> _Element | None:
-    """Close the nearest open element of this name and return it; its open children are text, theirs become its own."""
+    """Close the nearest open element of this name and return it; unclosed elements inside become text."""
     index = next((index for index in range(len(stack) - 1, -1, -1) if stack[index].name == name), None)
     if index is None:
         return None
@@ -125,7 +125,7 @@ def _close(stack: list[_Element], name: str, token: re.Match[str]) -> _Element |
 
 
 def _grouped(elements: list[_Element], text: str) -> dict[str, Any]:
-    """Return values by element name, those of a repeated name as a list."""
+    """Return values by element name; a repeated name has a list."""
     groups: dict[str, list[Any]] = {}
     for element in elements:
         attributes = _attributes(element.attributes)
@@ -147,7 +147,7 @@ def _attributes(source: str) -> dict[str, Any]:
 
 
 def _without_tags(markup: str) -> str:
-    """Return the text of markup; of each tag its ``name`` with a colon and its line breaks stay, else a space."""
+    """Return the text of markup; a tag becomes its ``name`` with a colon, and its line breaks, else a space."""
     return _unwrap(_TOKEN.sub(_tag_text, markup))
 
 
@@ -221,7 +221,6 @@ def _xml_inputs(text: str) -> list[dict[str, str]]:
 
 
 def _input(stated: Any) -> Input:
-    """Read one input of a list: a mapping, or a name."""
     if not isinstance(stated, Mapping):
         return Input(_text(stated) if isinstance(stated, str) else "")
     required = str(stated.get("required")).strip().casefold() in {"true", "yes", "1", "required"}

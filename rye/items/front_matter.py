@@ -1,6 +1,6 @@
 r"""Finds and reads the metadata block of a Markdown file: front matter in ``---`` or a ``yaml`` fence.
 
-Front matter is often not valid YAML. :func:`load_lines` reads it line by line, as the programs of its authors do.
+Front matter is often not valid YAML. :func:`load_lines` reads it line by line, as many clients do.
 
     >>> load_lines("name: pdf\ndescription: Use it: now")
     {'name': 'pdf', 'description': 'Use it: now'}
@@ -27,16 +27,16 @@ _BELOW = re.compile(r"^(?:[ \t]*+$|#{1,6}[ \t])", re.MULTILINE)
 _HEADING = re.compile(r"\n[ \t]*+\n#{1,6}[ \t]")
 _ODD_SPACE = re.compile(r"^([^\W\d][\w.-]*+:)[^\S\x00-\x7f]++", re.MULTILINE)
 _PATTERNS = re.compile(r"^(?:applyTo|globs|paths):[^\n]*+(?:\n[ \t]*+-[ \t][^\n]*+)*+", re.MULTILINE)
-"""An entry with patterns of files such as ``*.json``, which clients read as text."""
+"""An entry with file patterns such as ``*.json``, which clients read as text."""
 _PATTERN = re.compile(r"^(\w++:[ \t]++|[ \t]*+-[ \t]++)([!%&*@{][^\n]*+)", re.MULTILINE)
 
 _NOT_YAML = "the metadata is not YAML, and was read line by line: "
 STATED_ABOVE = frozenset({"name", "title", "description", "category", "version"})
-"""Text that nothing else marks as metadata must state one of these keys to count as such."""
+"""Text that nothing else marks as metadata must contain one of these keys."""
 
 
 class FrontMatter(NamedTuple):
-    """The values of a metadata block, where the text goes on below it, and a note on how the block was read."""
+    """The values of a metadata block, the offset where the text continues, and a note on how the block was read."""
 
     values: Mapping[str, Any]
     end: int
@@ -44,7 +44,7 @@ class FrontMatter(NamedTuple):
 
 
 def skip_comments(text: str) -> int:
-    """Return where the first line begins that is neither blank nor part of an HTML comment."""
+    """Return the offset of the first line that is neither blank nor part of an HTML comment."""
     start = 0
     while (end := text.find("\n", start)) >= 0:
         line = text[start:end].strip(" \t")
@@ -60,7 +60,7 @@ def skip_comments(text: str) -> int:
 
 
 def read_block(text: str, start: int = 0) -> FrontMatter | None:
-    """Read the metadata block that begins on the line at ``start``; None for text that is no such block.
+    """Read the metadata block that begins on the line at ``start``; None if there is no such block.
 
     Raises:
         ItemError: As :func:`rye.items.yaml.load`, for a block that cannot be read line by line either.
@@ -76,13 +76,13 @@ def read_block(text: str, start: int = 0) -> FrontMatter | None:
     source = text[begin : closing.start()]
     values, note = _values(source, line_of(text, begin))
     heading = _HEADING.search(source) if note.startswith(_NOT_YAML) and not fence else None
-    if heading and not _KEY.search(source, heading.end()):  # the line of --- is a rule in the text
+    if heading and not _KEY.search(source, heading.end()):  # the closing --- is a rule in the text
         return _read_unclosed(text, begin) or FrontMatter(values, closing.end(), note)
     return FrontMatter(values, closing.end(), note) if isinstance(values, dict) else None
 
 
 def _read_unclosed(text: str, begin: int) -> FrontMatter | None:
-    """Read front matter that no line closes, up to a blank line or a heading; None unless it states what a file is."""
+    """Read unclosed front matter, up to a blank line or a heading; None unless it contains metadata keys."""
     blank = _BLANK_LINE.match(text, begin)
     start = blank.end() if blank else begin
     below = _BELOW.search(text, start)
@@ -98,7 +98,7 @@ def _read_unclosed(text: str, begin: int) -> FrontMatter | None:
 
 
 def _values(source: str, first_line: int) -> tuple[Any, str]:
-    """Return what a metadata block says, and a note where clients may read it in another way."""
+    """Return the values of a metadata block, and a note if clients may read it differently."""
     try:
         values = yaml.load(source, as_text=STATED_KEYS, first_line=first_line, unambiguous=True)
         if isinstance(values, dict):
@@ -132,7 +132,7 @@ def _quoted(pattern: re.Match[str]) -> str:
 
 
 def _note_on_cut_values(source: str, first_line: int) -> str:
-    """Return a note on the first plain value that YAML cuts at ``#`` though its author seems to mean no comment.
+    """Return a note on the first plain value that YAML cuts at ``#`` though no comment seems to be meant.
 
     Comments have a space after their ``#``; ``#deployments`` is more likely the name of a channel.
     """
@@ -148,7 +148,7 @@ def _note_on_cut_values(source: str, first_line: int) -> str:
 
 
 def read_front_matter(text: str) -> dict[str, Any]:
-    """Return the front matter with which a text begins, by strict YAML, as every client of agents reads it.
+    """Return the front matter at the beginning of a text, read as strict YAML, as every client does.
 
     Raises:
         ItemError: ``unparsable``, and as :func:`rye.items.yaml.load`.
@@ -162,21 +162,21 @@ def read_front_matter(text: str) -> dict[str, Any]:
 
 
 _MOST_LINES = 5_000
-"""Most lines of metadata that is read line by line."""
+"""Maximum number of lines of metadata that is read line by line."""
 _MOST_LEVELS = 4
-"""Deepest nesting of tables in it."""
+"""Maximum nesting of tables in it."""
 
 _KEY = re.compile(r"(?<!.)([^\W\d][\w.-]*+|\"[^\"\n]++\"|'[^'\n]++')[ \t]*+:(?!//)(.*)")
 _BLOCK_SCALAR = re.compile(r"([|>])[-+1-9]{0,2}(?:[ \t]+|$)")
 
 
 def load_lines(text: str, *, as_text: frozenset[str] = frozenset(), level: int = 0) -> dict[str, Any] | None:
-    """Read metadata that is not YAML line by line; return None where it does not begin with a key, or is too long.
+    """Read metadata that is not YAML line by line; None if it does not begin with a key, or is too long.
 
-    An entry is a line ``key: value`` that is not indented, with the lines up to the next one. An entry that is YAML by
-    itself has the value that YAML gives it. Otherwise its value is the text behind the colon, on all its lines: quotes
-    around it are removed, ``>`` and ``|`` work as in YAML though text may follow them, and below a key alone stands a
-    list or a table. Of duplicate keys the last wins. Comments are left out where they are not indented.
+    An entry is an unindented line ``key: value`` with the lines up to the next entry. An entry that is valid YAML by
+    itself has its YAML value. Otherwise its value is the text after the colon, on all its lines: quotes around it are
+    removed, ``>`` and ``|`` work as in YAML though text may follow them, and a key alone may be followed by a list or a
+    table. Of duplicate keys the last wins. Unindented comments are left out.
     """
     lines = text.split("\n")
     if len(lines) > _MOST_LINES or len(text) > MAX_CHARS:
@@ -195,7 +195,7 @@ def load_lines(text: str, *, as_text: frozenset[str] = frozenset(), level: int =
 
 
 def _entry(key: str, lines: list[str], as_text: frozenset[str], level: int) -> Any:
-    """Return the value of an entry: the text behind its colon, and the lines below."""
+    """Return the value of an entry: the text after its colon, and the lines below."""
     try:
         source = "\n".join([f"k: {lines[0]}", *lines[1:], ""])
         table = yaml.load(source, as_text=frozenset({"k"} if key in as_text else ()), aliases=False)

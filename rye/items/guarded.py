@@ -1,9 +1,9 @@
-r"""The one place that parses TOML and JSON that others wrote: limits first, then the parser.
+r"""The one place that parses untrusted TOML and JSON: limits first, then the parser.
 
 A short text can make a parser take minutes or gigabytes: tomllib takes quadratic time and memory for a dotted key, and
-nested brackets exhaust the stack. So size, depth and number of values are checked on the text before it is parsed.
-The entry for YAML is :func:`rye.items.yaml.load`. Markdown and the XML of directives are read by
-:mod:`rye.items.markdown` and :mod:`rye.items.directive_xml`, within the size of an item.
+nested brackets exhaust the stack. So size, depth and number of values are checked on the text before it is parsed. YAML
+is read by :func:`rye.items.yaml.load`. Markdown and the XML of directives are read by :mod:`rye.items.markdown` and
+:mod:`rye.items.directive_xml`, within the size limit of an item.
 
     >>> load_toml('[a]\nb.c = 1'), load_json('{"a": [1, NaN]}')
     ({'a': {'b': {'c': 1}}}, {'a': [1, None]})
@@ -19,11 +19,11 @@ from rye.errors import ItemError
 from rye.items.values import MAX_DEPTH, MAX_VALUES, integer, line_of, too_deep, too_many
 
 MAX_CHARS = 1 << 20
-"""Characters of the longest YAML and JSON that is read."""
+"""Maximum number of characters of YAML and JSON."""
 MAX_TOML_CHARS = 1 << 18
-"""Characters of the longest TOML that is read; tomllib takes up to a second for four times as many."""
+"""Maximum number of characters of TOML; tomllib takes up to a second for four times as many."""
 _MAX_KEY_PARTS = 20_000
-"""Parts of all keys with two dots or more in one TOML file."""
+"""Maximum number of parts, in one TOML file, of all keys with two dots or more."""
 
 _JSON_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?+', re.DOTALL)
 _TOML_STRING = re.compile(
@@ -34,7 +34,7 @@ _TOML_STRING = re.compile(
     r"|#[^\n]*+",
     re.DOTALL,
 )
-"""A string or comment; one that nothing closes is matched too, so that no text is scanned twice."""
+"""A string or comment; an unclosed one is matched too, so that no text is scanned twice."""
 _LONG_KEY = re.compile(r"(?<![\w-])[\w-]++(?:[ \t]*+\.[ \t]*+[\w-]++){2,}+")
 _TOML_LINE = re.compile(r" \(at line (\d++), column \d++\)$")
 
@@ -46,7 +46,7 @@ def load_toml(text: str) -> dict[str, Any]:
         ItemError: ``unparsable``, ``too-large``, ``too-deep`` or ``alias-bomb`` (too many values).
     """
     refuse_long(text, "TOML", MAX_TOML_CHARS)
-    text = text.replace("\r\n", "\n")  # as tomllib does, so that a string ends here where it ends there
+    text = text.replace("\r\n", "\n")  # as tomllib does, so that strings end in the same place
     if sum(map(text.count, ".[{,=")) > MAX_DEPTH:
         bare = _TOML_STRING.sub(lambda match: "_" if match[0][0] != "#" else "", text)
         _check_nesting(bare, bare.count("="))
@@ -95,7 +95,7 @@ def _check_nesting(bare: str, values: int = 0) -> None:
 
     Args:
         bare: The text without its strings.
-        values: How many values it has beyond those that a bracket or comma starts.
+        values: Number of values in addition to those that a bracket or comma starts.
     """
     depth = 0
     for bracket in re.finditer(r"[\[\]{}]", bare):

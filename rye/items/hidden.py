@@ -1,13 +1,13 @@
-"""Text in a file that a reader does not see and an agent reads: instructions may hide in it.
+"""Finds text in a file that a reader does not see but an agent reads; it may contain instructions.
 
-Each kind has one rule, made so that emoji, scripts written from right to left, and comments for tools do not meet it:
+Each kind has one rule, designed not to match emoji, right-to-left scripts, and comments for tools:
 
-- ``tags``: tag characters, but in the flag of a region (U+1F3F4, 3 to 6 tags, the end tag).
-- ``direction``: an override of the writing direction; an embedding or isolate in a line without letters of a script
-  that is written from right to left.
-- ``zero-width``: three or more zero-width characters side by side.
+- ``tags``: tag characters, except in the flag of a region (U+1F3F4, 3 to 6 tags, the end tag).
+- ``direction``: an override of the writing direction; an embedding or isolate in a line without letters of a
+  right-to-left script.
+- ``zero-width``: three or more consecutive zero-width characters.
 - ``selectors``: variation selectors that no emoji, symbol or ideograph takes, or several of them.
-- ``comment``: a comment of HTML or Markdown outside code that instructs an agent.
+- ``comment``: an HTML or Markdown comment outside code that instructs an agent.
 - ``markup``: an HTML element with text that its style hides.
 """
 
@@ -25,21 +25,21 @@ from rye.items.markdown import in_code
 from rye.items.values import shorten
 
 HIDDEN_TEXT = "hidden-text"
-"""The state of an item that holds such text, and the code of the finding."""
+"""The state of an item with hidden text, and the code of the finding."""
 
 _MARKDOWN = frozenset((".md", ".mdc", ".markdown"))
 
 MOST = 20
-"""Places that are reported of one file."""
+"""Maximum number of places reported in one file."""
 
 SHOWN = 120
-"""Characters of hidden text that a sentence shows."""
+"""Maximum number of characters of hidden text in a sentence."""
 
 _CHARACTERS = (
     *map(str.encode, "\u180e\u200b\u200c\u200d\u202a\u202b\u202d\u202e\ufeff"),
     *(b"\xe2\x81", b"\xef\xb8", b"\xf3\xa0"),
 )
-"""Bytes of which a file with such characters has some: U+2060 to 206F, variation selectors and tags by their first."""
+"""Bytes in any file with such characters: U+2060 to 206F, variation selectors and tags by their first bytes."""
 
 _FLAG = "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f"
 _TAGS = re.compile(f"{_FLAG}|([\U000e0000-\U000e007f]+)")
@@ -48,7 +48,7 @@ _EMBEDDING = re.compile("[\u202a\u202b\u2066-\u2068]")
 _ZERO_WIDTH = re.compile("[\u180e\u200b-\u200d\u2060-\u2064\u206a-\u206f\ufeff]{3,}")
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]+")
 _STYLES = frozenset("\ufe0e\ufe0f")
-"""The selectors that show a character as text or as an emoji; some programs write them twice or three times."""
+"""The selectors that show a character as text or as an emoji; some programs repeat them two or three times."""
 _MOST_STYLES = 3
 
 _AGENT = r"(?:user|human|person|reader|reviewer)"
@@ -64,7 +64,7 @@ _INSTRUCTION = re.compile(
     re.IGNORECASE,
 )
 _DEFINITION = re.compile(r"^ {0,3}\[[^\]\n]{1,60}\]:[ \t]*(?:#|<#?>)[ \t]*[(\"'](.+)$", re.MULTILINE)
-"""A link that leads nowhere, by which Markdown writes a comment."""
+"""A link that leads nowhere, used as a comment in Markdown."""
 _STYLED = re.compile(
     r"<([a-z][a-z0-9]{0,20})\b[^<>]{0,300}?\b(?:style\s*=\s*[\"']([^\"'<>]{0,500})[\"']"
     r"|color\s*=\s*[\"']?(white|#fff(?:fff)?)\b)[^<>]{0,300}>",
@@ -77,16 +77,16 @@ _UNSEEN = re.compile(
 _WHITE = re.compile(r"(?:^|;)\s*color\s*:\s*(?:white|#fff(?:fff)?|transparent)\b", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]{0,500}>")
 _MOST_INSIDE = 2_000
-"""Characters behind a tag in which the text of its element is looked for."""
+"""Number of characters after a tag that are searched for the text of its element."""
 
 
 class HiddenText(NamedTuple):
     """One place of a file with text that a reader does not see.
 
     Attributes:
-        kind: The rule that it meets, as the table above names it.
+        kind: The rule that matches, as listed above.
         line: 1-based line.
-        text: What stands there, decoded; not safe to show.
+        text: The decoded text; not safe to show.
     """
 
     kind: str
@@ -108,7 +108,7 @@ _WORDS = {
 
 
 def describe_hidden(data: bytes, suffix: str) -> str:
-    """Return a sentence about the text in a file that a reader does not see; empty where there is none.
+    """Return a sentence about the text in a file that a reader does not see; empty if there is none.
 
     Args:
         data: The bytes of the file.
@@ -123,8 +123,8 @@ def hidden_text(data: bytes, *, is_markdown: bool) -> tuple[HiddenText, ...]:
     """Return the places of a file with text that a reader does not see, the first :data:`MOST` by kind.
 
     Args:
-        data: The bytes of the file; what is not UTF-8 has none.
-        is_markdown: Whether comments and markup are read, too.
+        data: The bytes of the file; if they are not UTF-8, the result is empty.
+        is_markdown: Whether to read comments and markup too.
     """
     has_characters = not data.isascii() and any(map(data.__contains__, _CHARACTERS))
     has_markup = is_markdown and (b"<" in data or b"]:" in data)
@@ -140,7 +140,7 @@ def hidden_text(data: bytes, *, is_markdown: bool) -> tuple[HiddenText, ...]:
 
 
 _Place = tuple[str, int, str]
-"""Kind, place in the text, and what it says."""
+"""Kind, offset in the text, and the hidden text."""
 
 
 def _of_characters(text: str) -> Iterator[_Place]:
@@ -167,7 +167,7 @@ def _line_at(text: str, place: int) -> str:
 
 
 def _bits(run: str) -> str:
-    """Return the ASCII text that two zero-width characters spell bit by bit; empty where they spell none."""
+    """Return the ASCII text that two zero-width characters spell bit by bit; empty if they spell none."""
     signs = sorted(set(run))
     if len(signs) != len("01") or len(run) % 8:
         return ""
@@ -180,13 +180,12 @@ def _bits(run: str) -> str:
 
 
 def _byte(selector: str) -> int:
-    """Return the number of a variation selector less one: 256 of them can spell bytes."""
     code = ord(selector)
     return code - 0xFE00 if code < 0xE0100 else code - 0xE0100 + 16
 
 
 def _is_hiding(run: str, before: str) -> bool:
-    """Return whether variation selectors are not those of the character before them."""
+    """Return whether variation selectors do not belong to the character before them."""
     if len(run) > 1:
         return len(run) > _MOST_STYLES or not _STYLES.issuperset(run)
     if ord(run) >= 0xE0100:
@@ -202,7 +201,7 @@ def _of_markup(text: str) -> Iterator[_Place]:
 
 
 def _comments(text: str) -> Iterator[tuple[int, str]]:
-    """Yield place and text of the comments; one that has no end goes to the end of the file."""
+    """Yield offset and text of the comments; an unclosed one extends to the end of the file."""
     start = text.find("<!--")
     while start >= 0:
         end = text.find("-->", start + 4)
@@ -212,7 +211,7 @@ def _comments(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _styled(text: str) -> Iterator[tuple[int, str]]:
-    """Yield place and text of the elements whose style hides them; an element without letters hides nothing."""
+    """Yield offset and text of the elements whose style hides them; an element without letters hides nothing."""
     low = text.lower()
     for found in _STYLED.finditer(text) if "style" in low or "<font" in low else ():
         name, style, color = found.groups()

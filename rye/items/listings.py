@@ -1,7 +1,7 @@
-"""The listings in which clients show skills to an agent: what each carries, and what it cuts.
+"""The listings in which clients show skills to an agent, and the limits that cut them.
 
-An agent learns of a skill by its name and description alone. A client puts them all into one listing, and cuts what is
-over its budget; a skill whose description is gone is never chosen for a request.
+An agent knows a skill only by its name and description. A client puts all of them into one listing, and cuts everything
+over its budget; a skill without its description is never chosen for a request.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 MAX_DESCRIPTION: Final = 1_024
-"""Characters that a description may have. Source: agentskills.io/specification."""
+"""Maximum length of a description in characters. Source: agentskills.io/specification."""
 
 
 class Listing(NamedTuple):
     """The listing of one client.
 
     Attributes:
-        name: The client, as people call it.
-        clients: The clients of :data:`rye.items.clients.CLIENTS` whose folders of skills it reads.
-        budget: Characters of all names and descriptions; None where its makers state none.
-        longest: Characters of one description that it carries.
-        is_shared: Whether it shortens all descriptions alike; else some lose theirs, those used least first.
-        source: Where its makers, or who cites them, state the figures.
+        name: The display name of the client.
+        clients: The clients of :data:`rye.items.clients.CLIENTS` whose skills folders it reads.
+        budget: Maximum number of characters of all names and descriptions; None if its makers state none.
+        longest: Maximum number of characters of one description.
+        is_shared: Whether it shortens all descriptions equally; else some are dropped, the least used first.
+        source: Where its makers, or a project that cites them, state the figures.
         date: When they were looked up.
     """
 
@@ -40,7 +40,7 @@ LISTINGS: Final = (
     Listing(
         "Claude Code",
         frozenset({"claude"}),
-        8_000,  # 1 % of a context window of 200,000 tokens, at 4 characters a token; also where it is not known
+        8_000,  # 1 % of a context window of 200,000 tokens, at 4 characters a token; also the default
         1_536,
         False,
         "code.claude.com/docs/en/skills",
@@ -49,7 +49,7 @@ LISTINGS: Final = (
     Listing(
         "Codex",
         frozenset({"agents", "codex"}),
-        8_000,  # where the context window is not known; else 2 % of it
+        8_000,  # if the context window is unknown; else 2 % of it
         MAX_DESCRIPTION,
         True,
         "github.com/openai/codex/pull/18298",
@@ -96,11 +96,11 @@ _WHEN: Final = re.compile(
 """Words that say when to use a skill. Of 300 public skills, 141 have none of them, and 137 of these do not say it."""
 
 _ENGLISH: Final = 0.9
-"""The share of ASCII from which a description is taken for English."""
+"""The share of ASCII above which a description is taken for English."""
 
 
 class Entry(NamedTuple):
-    """A skill in a listing: its name, and what the listing says of it."""
+    """A skill in a listing: its name and its listed text."""
 
     name: str
     text: str
@@ -110,9 +110,9 @@ class Fit(NamedTuple):
     """How skills fit into a listing.
 
     Attributes:
-        characters: Of all names and descriptions, each description cut to what the listing carries.
+        characters: Characters of all names and descriptions, each description cut to the maximum of the listing.
         cut: Names of the skills whose description is cut or dropped.
-        room: Characters that are left of each description where all are shortened alike; else 0.
+        room: Characters left for each description if all are shortened equally; else 0.
     """
 
     characters: int
@@ -121,9 +121,9 @@ class Fit(NamedTuple):
 
 
 def fit(listing: Listing, entries: Sequence[Entry]) -> Fit:
-    """Return how skills, in the order of their names, fit into a listing.
+    """Return how skills, sorted by name, fit into a listing.
 
-    Where a client drops descriptions, which ones depends on what is used most; here it is the last ones.
+    If a client drops descriptions, its choice depends on usage; here the last ones are dropped.
     """
     sizes = [min(len(entry.text), listing.longest) for entry in entries]
     names, total = sum(len(entry.name) for entry in entries), sum(sizes)
@@ -141,7 +141,7 @@ def fit(listing: Listing, entries: Sequence[Entry]) -> Fit:
 
 
 def _shared_room(sizes: Sequence[int], left: int) -> int:
-    """Return the greatest length to which texts can be cut so that together they have ``left`` characters at most."""
+    """Return the greatest length to which texts can be cut so that together they have at most ``left`` characters."""
     for done, size in enumerate(sorted(sizes)):
         share = left // (len(sizes) - done)
         if size > share:
@@ -151,13 +151,13 @@ def _shared_room(sizes: Sequence[int], left: int) -> int:
 
 
 def listed_text(metadata: Mapping[str, object], description: str) -> str:
-    """Return what a listing says of a skill: its description, and when it is to be used if that is a key of its own."""
+    """Return the text of a skill in a listing: its description, and ``when_to_use`` if that is a separate key."""
     when = metadata.get("when_to_use")
     return f"{description} {when}" if isinstance(when, str) else description
 
 
 def says_when(text: str) -> bool:
-    """Return whether a description says when to use the skill; one that is not in English is taken to say so."""
+    """Return whether a description says when to use the skill; True if it is not in English."""
     is_english = sum(map(str.isascii, text)) >= _ENGLISH * len(text)
     return not is_english or _WHEN.search(text) is not None
 
@@ -169,7 +169,7 @@ _OF_OTHERS: Final = re.compile(
 
 
 def without_others(description: str) -> str:
-    """Return a description without the sentences that say for what it is not, as they have the words of other skills.
+    """Return a description without sentences about other uses, because these contain words of other skills.
 
     >>> without_others("Fill PDF forms. Not for Word files: use docx.")
     'Fill PDF forms.'

@@ -19,13 +19,13 @@ from rye.items.model import Deferred, Draft, Import, ItemType, Section
 from rye.items.values import cut_blank_head
 
 MAX_HEADINGS = 10_000
-"""Most headings of one file that open a section; what follows the last of them belongs to it."""
+"""Maximum number of headings of one file that open a section; later text belongs to the last section."""
 _MAX_IMPORTS = 10_000
 _MAX_HTML_TITLE = 10_000
-"""Bytes of a block of HTML in which a heading is looked for."""
+"""Number of bytes of an HTML block that are searched for a heading."""
 
 _MAX_EVENTS = 5_000
-"""Events within which the first paragraph ends."""
+"""Number of parser events within which the first paragraph must end."""
 
 _TO_ASCII = bytes(range(0x80)) + b"x" * 0x80
 _INLINE = frozenset({"Emphasis", "Strong", "Link", "Image"})
@@ -45,11 +45,11 @@ T = TypeVar("T", bound=tuple[Any, ...])
 
 
 _Heading = tuple[int, int, int]
-"""The level of a heading and its place, without the line break at its end."""
+"""The level, start and end of a heading, without its final line break."""
 
 
 class _Code(NamedTuple):
-    """The place of a code block, and what follows the marks of its fence; None where it is indented."""
+    """The start and end of a code block, and the info string of its fence; None if it is indented."""
 
     start: int
     end: int
@@ -62,7 +62,7 @@ class _Blocks(NamedTuple):
     headings: list[_Heading]
     code: list[_Code]
     html: list[tuple[int, int]]
-    spans: list[tuple[int, int]]  # code within a line
+    spans: list[tuple[int, int]]  # code spans
 
 
 def read_markdown(text: str, item_type: ItemType) -> Draft:
@@ -83,7 +83,7 @@ def read_markdown(text: str, item_type: ItemType) -> Draft:
 
 
 def read_metadata(text: str, item_type: ItemType) -> tuple[str, FrontMatter]:
-    """Return the metadata of a file, and its text, of which that in XML and in a later fence is blanked."""
+    """Return the text of a file with XML and later fences of metadata blanked, and the metadata."""
     start = skip_comments(text)
     block = read_block(text, start)
     if item_type is ItemType.DIRECTIVE:
@@ -95,7 +95,7 @@ def read_metadata(text: str, item_type: ItemType) -> tuple[str, FrontMatter]:
 
 
 def _read_later_fence(text: str, start: int) -> tuple[str, FrontMatter] | None:
-    """Take the first fence of a directive that has no other metadata, below its title, if it states metadata."""
+    """Read the first fence of a directive that has no other metadata, below its title, if it contains metadata keys."""
     if "yaml" not in text and "yml" not in text:
         return None
     data = text[start:].encode()
@@ -111,7 +111,7 @@ def _read_later_fence(text: str, start: int) -> tuple[str, FrontMatter] | None:
 
 
 def _read_xml(text: str, front: FrontMatter) -> tuple[str, FrontMatter] | None:
-    """Add the XML block of a directive to its front matter; None when there is no such block."""
+    """Add the XML block of a directive to its front matter; None if there is no such block."""
     place = _locate_directive(text, front.end) if "<directive" in text else None
     if place is None:
         return None
@@ -134,12 +134,11 @@ def _read_xml(text: str, front: FrontMatter) -> tuple[str, FrontMatter] | None:
 
 
 def _blank(block: str) -> str:
-    """Return the line breaks of a text alone, so that what follows keeps its line."""
     return "\n" * block.count("\n")
 
 
 def _locate_directive(text: str, front_end: int) -> tuple[int, tuple[int, int] | None] | None:
-    """Return where ``<directive`` begins a line, bare or in a fence of XML, and the place of that fence."""
+    """Return the offset of ``<directive`` that begins a line, bare or in an XML fence, and that fence's place."""
     data = text[front_end:].encode()
     blocks = _blocks(_flat(data))
     comments = [place for place in blocks.html if data.startswith(b"<!--", place[0])]
@@ -155,13 +154,13 @@ def _locate_directive(text: str, front_end: int) -> tuple[int, tuple[int, int] |
 
 
 def _holding(places: Sequence[T], at: int) -> T | None:
-    """Return the place that holds ``at``, of places in order; each begins with its start and end."""
+    """Return the place that contains ``at``, from places in order; each begins with its start and end."""
     index = bisect_right(places, at, key=itemgetter(0)) - 1
     return places[index] if index >= 0 and at < places[index][1] else None
 
 
 def _flat(data: bytes) -> str:
-    """Return the text of UTF-8 with a letter for each byte that is not ASCII: places in it are places in the bytes."""
+    """Decode UTF-8 with one letter for each non-ASCII byte, so that offsets in the text are offsets in the bytes."""
     return data.translate(_TO_ASCII).decode("ascii")
 
 
@@ -171,10 +170,9 @@ def _line_end(flat: str, at: int) -> int:
 
 
 def _blocks(flat: str) -> _Blocks:
-    """Find headings outside of quotes, code and HTML in one pass over the events of CommonMark.
+    """Find headings outside quotes, code and HTML in one pass over the events of CommonMark.
 
-    What looks like front matter, below the one that was read, is none to CommonMark: it would be a heading of many
-    lines.
+    A second block that looks like front matter is skipped, because CommonMark would read it as a heading of many lines.
     """
     if flat.startswith("---"):
         options = pyromark.Options.ENABLE_YAML_STYLE_METADATA_BLOCKS
@@ -186,7 +184,7 @@ def _blocks(flat: str) -> _Blocks:
         start, end = place["start"], place["end"]
         if "Code" in event:
             blocks.spans.append((start, end))
-        if "Start" not in event:  # an event is a text, or a dict with one key
+        if "Start" not in event:  # an event is a string, or a dict with one key
             continue
         tag: Any = event["Start"]  # type: ignore[index]
         if tag == "HtmlBlock":
@@ -204,7 +202,7 @@ def _blocks(flat: str) -> _Blocks:
 
 
 def in_code(text: str, places: Sequence[int]) -> list[bool]:
-    """Return for each of some places of a text whether a block or a span of code holds it."""
+    """Return for each place of a text whether it lies in a block or a span of code."""
     blocks = _blocks(_flat(text.encode()))
     at = (len(text[:place].encode()) for place in places)
     return [_holding(blocks.code, byte) is not None or _holding(blocks.spans, byte) is not None for byte in at]
@@ -215,9 +213,9 @@ def _tables(text: str) -> pyromark.Options:
 
 
 def _first_prose(text: str) -> str:
-    """Return the words of the first paragraph, or item of a list, that has any.
+    """Return the words of the first paragraph, or list item, that has any.
 
-    Images and markup have none, and a line of a template language is none.
+    Images, markup and lines of a template language do not count as words.
     """
     words, images, is_prose = list[str](), 0, False
     for event in islice(pyromark.events(text, options=_tables(text)), _MAX_EVENTS):
@@ -239,7 +237,7 @@ def _first_prose(text: str) -> str:
 
 
 def _title(text: str) -> str:
-    """Return the text of the first heading of level 1, of Markdown or, as on pages with a logo, of HTML."""
+    """Return the text of the first level-1 heading, in Markdown or, as on pages with a logo, in HTML."""
     if text.startswith("# "):
         return _heading_text(text.partition("\n")[0])
     data = text.encode()
@@ -262,7 +260,7 @@ def _sections(text: str, body_line: int) -> Iterator[Section]:
         yield Section((), 0, body_line, body_line + text.count("\n", 0, end), text[begin:end], 0, span)
     levels, path = [0], tuple[str, ...]()
     line, counted = body_line, 0
-    place = len(first)  # where the section begins in the text; the other places are those of bytes
+    place = len(first)  # offset of the section in the text; the other offsets count bytes
     for (level, start, end), begin, stop in zip(headings, starts, starts[1:], strict=False):
         while levels[-1] >= level:
             levels.pop()
@@ -282,7 +280,7 @@ def _sections(text: str, body_line: int) -> Iterator[Section]:
 
 
 def _without_blank_lines(text: str) -> tuple[int, int]:
-    """Return where a text begins and ends without line breaks before it and white space behind it."""
+    """Return the start and end of a text without leading line breaks and trailing white space."""
     end = len(text.rstrip())
     return min(len(text) - len(text.lstrip("\n")), end), end
 
@@ -302,9 +300,9 @@ def _imports(text: str, body_line: int) -> Iterator[Import]:
 
 
 def imports_in(text: str, body_line: int) -> Iterator[Import]:
-    """Yield the files that ``@path`` names outside code, and those in commands that a client runs as it reads.
+    """Yield the files that ``@path`` names outside code, and those in commands that a client runs while reading.
 
-    A bare word such as ``@README`` is one of them, though it may be somebody's name.
+    A bare word such as ``@README`` is included, though it may be somebody's name.
 
     Args:
         text: Markdown.
@@ -332,7 +330,7 @@ def imports_in(text: str, body_line: int) -> Iterator[Import]:
 
 
 def _path_in(word: bytes) -> str:
-    """Return the path that a word spells, with ``./`` before a relative one; empty where it spells none."""
+    """Return the path that a word spells, with ``./`` before a relative one; empty if it is not a path."""
     path = str(word, "utf-8").lstrip("\"'([<").rstrip("\"')]>.,;:!?")
     if not _PATH.fullmatch(path):
         return ""

@@ -1,4 +1,4 @@
-"""The immutable ``Item`` that a file becomes, and the ``Draft`` from which each format makes one."""
+"""The immutable ``Item`` of a file, and the ``Draft`` that each format reader returns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rye.items.values import DESCRIPTION_CHARS, STATED_CHARS, iso, one_line, pla
 T = TypeVar("T")
 
 ItemId = NewType("ItemId", str)
-"""Path below the type's folder without extension, slashes always."""
+"""Path below the type's folder without extension, always with forward slashes."""
 
 
 class ItemType(StrEnum):
@@ -31,7 +31,7 @@ class ItemType(StrEnum):
 
 
 TYPE_OF_FOLDER: Mapping[str, ItemType] = MappingProxyType({each.folder: each for each in ItemType})
-"""The item type of each folder below a space root, by its name."""
+"""Name of a folder below a space root → its item type."""
 
 
 class Section(NamedTuple):
@@ -43,8 +43,8 @@ class Section(NamedTuple):
         line: 1-based line of the heading in the file.
         end_line: 1-based last line of the section's own text.
         text: The section's own text without its heading.
-        start: Where the heading begins in the body.
-        span: Where ``text`` begins and ends in the body.
+        start: Offset of the heading in the body.
+        span: Start and end of ``text`` in the body.
     """
 
     heading_path: tuple[str, ...]
@@ -57,7 +57,7 @@ class Section(NamedTuple):
 
 
 LONGEST_NAME = 200
-"""Characters of the name of a symbol; a definition with a longer one is none."""
+"""Maximum length of a symbol's name; definitions with longer names are ignored."""
 
 
 class Symbol(NamedTuple):
@@ -67,8 +67,8 @@ class Symbol(NamedTuple):
         name: With the classes and namespaces around it: ``Oven.bake``.
         kind: ``function``, ``class`` or ``method``, in TypeScript also ``interface``, ``type`` or ``enum``.
         line, end_line: 1-based lines of the file.
-        signature: What stands before its body, as one line that may be cut.
-        docstring: The first line of its documentation, maybe cut; empty without.
+        signature: The code before its body, as one line that may be cut.
+        docstring: The first line of its documentation, which may be cut; empty without documentation.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Symbol(NamedTuple):
     docstring: str = ""
 
     def to_dict(self) -> dict[str, str | int]:
-        """Return JSON-able values; ``signature`` and ``docstring`` where there is a signature."""
+        """Return values for JSON; ``signature`` and ``docstring`` only if there is a signature."""
         place: dict[str, str | int] = {
             "name": self.name,
             "kind": self.kind,
@@ -90,7 +90,7 @@ class Symbol(NamedTuple):
 
 
 class Import(NamedTuple):
-    """Code that a tool takes from elsewhere, with its 1-based line in the file.
+    """Code that a tool imports, with the 1-based line of the import.
 
     ``path`` has dots in Python (``fw.door``, ``.door`` in the same folder) and begins with ``./`` or ``../`` elsewhere.
     """
@@ -103,9 +103,9 @@ class Documented(NamedTuple):
     """A definition with documentation: a docstring in Python, else the comment directly above.
 
     Attributes:
-        number: Its place among the item's symbols.
+        number: Its index among the item's symbols.
         symbol: The definition.
-        line: 1-based line of the file where it begins, with the comment or the decorators above it.
+        line: 1-based line of the file where it begins, including comments or decorators above it.
         text: The documentation.
     """
 
@@ -116,9 +116,9 @@ class Documented(NamedTuple):
 
 
 class Deferred(Sequence[T]):
-    """Values that a function reads when they are first looked at; equal to every sequence of the same values.
+    """Values that a function reads on first access; equal to every sequence of the same values.
 
-    Two threads may both read: they get the same.
+    Two threads may both read; they get the same values.
     """
 
     __slots__ = ("_known", "_read")
@@ -162,23 +162,23 @@ class Item:
     """One parsed file.
 
     Attributes:
-        type, id: What and where it is, given by its path.
+        type, id: Given by its path.
         name: File stem.
         title: From metadata, else the first level-1 heading, else empty.
         description: From metadata or docstring, else the first paragraph of the body.
         category: From metadata, else the folder part of the id.
-        version: As written, there or in the table ``metadata`` of an Agent Skill, else empty.
+        version: As written in the metadata, or in the ``metadata`` table of an Agent Skill, else empty.
         tags: From metadata, in order, without duplicates.
-        author: As the version.
+        author: From the same places as the version.
         created, updated: ISO 8601 text as written (dates and datetimes normalised to ISO), else empty.
         metadata: Every metadata key as read (also the ones above), JSON-able values only, nested dicts kept.
-        declared: The subset of ``name``, ``category``, ``type`` and ``id`` the file states about itself, for
+        declared: The subset of ``name``, ``category``, ``type`` and ``id`` that the file states about itself, for
             comparing with its path.
         body: The searchable text without envelope and without the metadata block.
         body_line: 1-based line of the file where ``body`` begins.
-        sections, symbols, imports, documented: In file order; read when first looked at.
-        envelope: The raw signature line if there is one; nothing about it has been verified.
-        note: Why the metadata had to be read in another way than its format; else empty.
+        sections, symbols, imports, documented: In file order; read on first access.
+        envelope: The raw signature line if there is one, unverified.
+        note: Why the metadata had to be read differently from its format; else empty.
     """
 
     type: ItemType
@@ -220,18 +220,18 @@ _TYPES = frozenset(ItemType)
 STATED_KEYS = frozenset(
     {*_TITLE, *_DESCRIPTION, *_VERSION, *_AUTHOR, *_TAGS, *_CREATED, *_UPDATED, *_NAME, *_ID, *_TYPE, "category"}
 )
-"""Metadata keys that :class:`Item` has as text, so a loader must not make numbers of them."""
+"""Metadata keys that :class:`Item` has as text, so a loader must not convert them to numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What one format found in a file.
+    """The result of a format reader.
 
     Attributes:
         metadata: JSON-able values.
         body, body_line, sections, symbols, imports, documented: As in :class:`Item`.
-        heading: Returns the title to use where the metadata states none.
-        paragraph: Returns the description to use where the metadata states none, as one paragraph of the format.
+        heading: Returns the title to use if the metadata states none.
+        paragraph: Returns the description to use if the metadata states none, as one paragraph of the format.
         note: As in :class:`Item`.
     """
 
@@ -248,7 +248,7 @@ class Draft:
 
 
 def assemble(draft: Draft, *, item_type: ItemType, item_id: str, envelope: RawEnvelope | None) -> Item:
-    """Make the item of a draft and of where its file lies."""
+    """Make an item from a draft and its place."""
     meta = draft.metadata
     folder, _, name = item_id.rpartition("/")
     stated = _text(meta, _DESCRIPTION, STATED_CHARS)
@@ -280,7 +280,6 @@ def assemble(draft: Draft, *, item_type: ItemType, item_id: str, envelope: RawEn
 
 
 def _text(meta: Mapping[str, Any], keys: tuple[str, ...], limit: int = 300) -> str:
-    """Return the first of these metadata values that has any text."""
     for key in keys:
         if key in meta and (text := text_of(meta[key], limit)):
             return text
@@ -288,7 +287,7 @@ def _text(meta: Mapping[str, Any], keys: tuple[str, ...], limit: int = 300) -> s
 
 
 def declared_by(meta: Mapping[str, Any]) -> dict[str, str]:
-    """Return name, category, type and id that a file declares; an ``id`` without folders is taken as a name."""
+    """Return name, category, type and id that a file declares; an ``id`` without folders is read as a name."""
     declared = {}
     if name := _text(meta, _NAME):
         declared["name"] = name

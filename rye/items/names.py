@@ -1,4 +1,4 @@
-"""The ways in which people and agents write the name of an item, beside ``type:id`` and an id alone."""
+"""The ways in which people and agents write the name of an item, besides ``type:id`` and a plain id."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _FOLDER: Final = re.compile(rf"(?:(?:\S*/)?\.ai/|\./)?(?P<folder>{'|'.join(TYPE_
 
 
 class Spelling(NamedTuple):
-    """What a name may mean.
+    """One possible meaning of a name.
 
     Attributes:
         name: An id or ``type:id``.
-        suffix: The extension that the file of the item must have; empty for any.
-        source: The space or bundle that it must be in, as ``project`` or ``system:acme``; empty for any.
-        format: The format that the file must have, as ``skill``; empty for any.
+        suffix: The extension that the item's file must have; empty for any.
+        source: The required space or bundle, as ``project`` or ``system:acme``; empty for any.
+        format: The required format of the file, such as ``skill``; empty for any.
     """
 
     name: str
@@ -40,11 +40,11 @@ class Spelling(NamedTuple):
 
 
 def spellings(text: str) -> Iterator[Spelling]:
-    """Yield what a name may mean that no item has as it is written, the nearest first.
+    """Yield the possible meanings of a name that matches no item as written, the most likely first.
 
-    What :func:`named_by_format` knows is nothing else. Any other name is read without quotes or backticks, ``@`` before
-    it, punctuation, ``#…`` or lines (``:5``, ``:5:10``, ``:5-10``) behind it, without its extension, and as ``type:id``
-    where it begins with the folder of a type. Only a path, or an id after its type, is such a name.
+    A name known to :func:`named_by_format` has no other meaning. Any other name is read without quotes or backticks, a
+    leading ``@``, punctuation, trailing ``#…`` or lines (``:5``, ``:5:10``, ``:5-10``), without its extension, and as
+    ``type:id`` if it begins with the folder of a type. Only a path, or an id after its type, is such a name.
     """
     read = text.strip()
     if of_format := named_by_format(read):
@@ -64,13 +64,13 @@ def spellings(text: str) -> Iterator[Spelling]:
 
 
 def named_by_format(text: str) -> tuple[Spelling, ...]:
-    """Return what ``skill:NAME``, ``command:NAME`` and so on, or the address of a skill or an item, may mean.
+    """Return the possible meanings of ``skill:NAME``, ``command:NAME`` and so on, or of a skill's or item's address.
 
-    The id of a command or rule begins with its folder, as in ``commands/deploy``; the name that is written need not.
-    Nothing in such a name is a pattern.
+    The id of a command or rule begins with its folder, as in ``commands/deploy``; the written name may leave it out.
+    Such a name contains no patterns.
 
     Returns:
-        Nothing for a text that is no such name.
+        Empty for any other text.
     """
     if text.startswith(ITEM_SCHEME):
         space, _, rest = unquote(text.removeprefix(ITEM_SCHEME)).partition("/")

@@ -1,4 +1,4 @@
-"""Where a skill came from, as the tool that installed it wrote down. Nobody has signed these records.
+"""Where a skill came from, as recorded by the tool that installed it. These records are not signed.
 
 There is one reader for each record. Formats: github.com/vercel-labs/skills (``skills-lock.json`` version 1 and
 ``.skill-lock.json`` version 3), microsoft.github.io/apm/reference/lockfile-spec, github.com/stacklok/toolhive
@@ -20,7 +20,7 @@ LOCK_FILE: Final = "skills-lock.json"
 
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 _COMMIT: Final = 12
-"""Digits of a commit that are shown."""
+"""Number of digits of a commit that are shown."""
 
 
 class Installed(NamedTuple):
@@ -28,7 +28,7 @@ class Installed(NamedTuple):
 
     Attributes:
         name: The skill, as the record names it.
-        source: Where it came from, with ``#`` and the version, tag or commit where there is one; not safe to show.
+        source: Where it came from, with ``#`` and the version, tag or commit if there is one; not safe to show.
         sha256: The hash of its files in ``skills-lock.json``; else empty.
     """
 
@@ -80,7 +80,7 @@ _READERS: Final[Mapping[str, Callable[[str], Iterator[Installed]]]] = {
 }
 
 RECORDS: Final = tuple(_READERS)
-"""The files that record what was installed, below a project or the home folder."""
+"""The files, below a project or the home folder, that record installed skills."""
 
 
 def read_record(path: str, data: bytes) -> tuple[Installed, ...]:
@@ -91,7 +91,7 @@ def read_record(path: str, data: bytes) -> tuple[Installed, ...]:
         data: The bytes of the file.
 
     Raises:
-        ItemError: ``unparsable``: it is no such record.
+        ItemError: ``unparsable``: it is not such a record.
     """
     try:
         found = tuple(_READERS[path](data.decode("utf-8-sig")))
@@ -108,7 +108,7 @@ def _is_text(value: object) -> bool:
 
 
 def stated_source(metadata: Mapping[str, Any]) -> str:
-    """Return where ``gh skill`` writes into the metadata of a skill that it came from; empty if it does not.
+    """Return the source of a skill that ``gh skill`` wrote into its metadata; empty if there is none.
 
     >>> stated_source({"metadata": {"github-repo": "https://github.com/a/b", "github-ref": "v1"}})
     'https://github.com/a/b#v1'

@@ -1,6 +1,6 @@
-r"""Questions and the item that answers each, from the files in which people keep them; bytes in, questions out.
+r"""Reads questions and their expected items from the files in which people keep them; bytes in, questions out.
 
-Three forms are read: ``evals.json``, ``trigger_eval.json`` and a table with two columns (CSV).
+Three formats are read: ``evals.json``, ``trigger_eval.json`` and a table with two columns (CSV).
 
     >>> read_questions(b'[{"query": "Undo a deploy", "should_trigger": true}]', "trigger_eval.json", skill="rollback")
     [Question(text='Undo a deploy', item='rollback', is_answer=True, place='trigger_eval.json 1')]
@@ -19,7 +19,7 @@ from rye.items.guarded import MAX_CHARS, load_json, refuse_long
 from rye.items.values import decode
 
 MAX_QUESTIONS = 10_000
-"""Questions of one file, and of all files that are measured together."""
+"""Maximum number of questions in one file, and in all files that are measured together."""
 
 _LISTS = ("evals", "cases", "questions", "tests", "expects")
 _TEXTS = ("question", "prompt", "query", "input")
@@ -29,12 +29,12 @@ _EXAMPLE = '[{"question": "…", "expected_skill": "…"}]'
 
 
 class Question(NamedTuple):
-    """A question, and the item that is to be its first hit.
+    """A question, and the item that should be its first hit.
 
     Attributes:
-        text: What is searched.
-        item: The name of the item; empty where no item is expected and nothing says which one must not be found.
-        is_answer: Whether the item is to be the first hit; else it must not be.
+        text: The search text.
+        item: The name of the item; empty if no item is expected and none is excluded.
+        is_answer: Whether the item should be the first hit; else it must not be.
         place: The file, and the id or number of the question in it.
     """
 
@@ -49,8 +49,8 @@ def read_questions(data: bytes, name: str, *, skill: str = "") -> list[Question]
 
     Args:
         data: Its bytes.
-        name: How the file is named in errors; one that ends with ``.csv`` is a table.
-        skill: The skill whose folder it lies in; empty for none.
+        name: The name of the file in errors; a name that ends with ``.csv`` means a table.
+        skill: The skill whose folder contains it; empty for none.
 
     Raises:
         ItemError: ``bad-questions``, or the file cannot be read at all.
@@ -67,11 +67,11 @@ def read_questions(data: bytes, name: str, *, skill: str = "") -> list[Question]
 
 
 _Entry = tuple[str, str, bool, object]
-"""The parts of a question, and its id or number."""
+"""The fields of a question, with its id or number instead of its place."""
 
 
 def _entries(document: Any, skill: str) -> Iterator[_Entry]:
-    """Yield the questions of a JSON document: a list, an object that has one, or one question."""
+    """Yield the questions of a JSON document: a list, an object that contains a list, or one question."""
     entries = document
     if isinstance(document, Mapping):
         skill = _first(document, _SKILLS) or skill
@@ -110,7 +110,6 @@ def _rows(text: str) -> Iterator[_Entry]:
 
 
 def _first(entry: Mapping[str, Any], keys: Sequence[str]) -> str:
-    """Return the first of some values that is a text with more than white space."""
     return next((text for key in keys if isinstance(text := entry.get(key), str) and text.strip()), "")
 
 

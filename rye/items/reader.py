@@ -1,4 +1,4 @@
-"""Which files are items by their names, and the parser that makes an :class:`Item` of the bytes of one."""
+"""Decides by name which files are items, and parses the bytes of one into an :class:`Item`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rye.items.model import Draft, Item, ItemType, assemble, declared_by
 from rye.items.values import decode, without_stale_marks
 
 MAX_BYTES = 1 << 20
-"""How large a file may be: 1 MiB."""
+"""Maximum size of an item: 1 MiB."""
 
 
 EXTENSIONS = MappingProxyType(
@@ -39,13 +39,13 @@ _PACKAGE_FILE = re.compile(
 _MAY_BE_PACKAGE = frozenset({".cjs", ".js", ".json", ".mjs", ".toml", ".ts", ".yaml", ".yml"})
 
 PLAIN_EXTENSIONS = MappingProxyType({kind: tuple(known - _MAY_BE_PACKAGE) for kind, known in EXTENSIONS.items()})
-"""Those that no package or lock file has: a name with one of them is an item's unless ``.`` or ``_`` begins it."""
+"""Extensions that no package or lock file has: any name with one is an item's unless it begins with ``.`` or ``_``."""
 
 
 def split_name(item_type: ItemType, filename: str) -> tuple[str, str]:
-    """Return stem and lower-case extension of an item's file name, or two empty strings when it is no item.
+    """Return stem and lower-case extension of an item's file name, or two empty strings if it is not an item.
 
-    Hidden files and files whose name starts with ``_`` are no items, nor are package and lock files.
+    Hidden files, files whose name starts with ``_``, and package and lock files are not items.
     """
     stem, dot, extension = filename.rpartition(".")
     suffix = dot + extension.lower()
@@ -66,14 +66,14 @@ def is_item_file(item_type: ItemType, filename: str) -> bool:
 
 
 def parse(data: bytes, *, item_type: ItemType, item_id: str, suffix: str, path: str = "") -> Item:
-    """Read the bytes of one file as an item. Deterministic, touches no disk and runs nothing.
+    """Read the bytes of one file as an item. Deterministic, uses no disk and runs nothing.
 
     Args:
         data: The whole file.
         item_type: Given by the folder it lies in.
         item_id: Its path below that folder without extension, with slashes.
-        suffix: Its extension with the dot; it decides the format.
-        path: Its path below the space root, for errors; empty where that follows from the rest.
+        suffix: Its extension with the dot, which decides the format.
+        path: Its path below the space root, for errors; empty if it follows from the other arguments.
 
     Raises:
         ItemError: ``too-large``, ``not-utf8``, ``not-an-item`` (no item of this type has that extension),
@@ -86,7 +86,7 @@ def parse(data: bytes, *, item_type: ItemType, item_id: str, suffix: str, path: 
 
 
 def declared(data: bytes, *, item_type: ItemType, item_id: str, suffix: str, path: str = "") -> Mapping[str, str]:
-    """Return :attr:`Item.declared` as :func:`parse` gives it, reading no more of the file than that needs.
+    """Return :attr:`Item.declared` as :func:`parse` gives it, reading only as much of the file as needed.
 
     Raises:
         ItemError: As :func:`parse`.
@@ -102,7 +102,6 @@ def declared(data: bytes, *, item_type: ItemType, item_id: str, suffix: str, pat
 
 @contextmanager
 def _located(path: str) -> Iterator[None]:
-    """Name the file in errors."""
     try:
         yield
     except ItemError as error:
@@ -129,7 +128,7 @@ def _text(data: bytes, item_type: ItemType, suffix: str) -> tuple[str, RawEnvelo
 
 
 def _reader(item_type: ItemType, suffix: str) -> Callable[[str], Draft]:
-    """Return the reader of a format; each is loaded when the first file of it is read."""
+    """Return the reader of a format; its module is loaded on first use."""
     if suffix == ".md":
         from rye.items.markdown import read_markdown
 

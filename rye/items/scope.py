@@ -18,7 +18,13 @@ _ID = re.compile(r"[\w-]+(?:/[\w-]+)*")
 
 
 class Scope(NamedTuple):
-    """One part of a scope: an item type (empty: any), what an id must start with, or the id it must be."""
+    """One part of a scope: an item type, a prefix of ids, and one complete id.
+
+    Attributes:
+        item_type: The type; empty for any.
+        prefix: The start of the ids in the scope.
+        itself: An id that is in the scope too; empty for none.
+    """
 
     item_type: str
     prefix: str = ""
@@ -42,10 +48,10 @@ EVERY_SCOPE = (Scope(""),)
 
 
 def parse_scope(text: Any) -> tuple[Scope, ...]:
-    """Read every form of a scope: ``*``, ``tool``, ``tool.rye.core.*``, ``rye.search.tool.…``, and comma lists.
+    """Parse a scope in any form: ``*``, ``tool``, ``tool.rye.core.*``, ``rye.search.tool.…``, and comma lists.
 
-    ``tool.rye.core`` is the item of that id and all below it. Dots separate the namespace's folders; where a slash
-    occurs, slashes do, so that an id with a dot can be named.
+    ``tool.rye.core`` is the item with that id and everything below it. Dots separate the namespace's folders; if a
+    slash occurs, slashes do, so that an id with a dot can be named.
 
     Raises:
         ArgumentError: ``bad-scope``.

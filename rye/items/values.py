@@ -1,4 +1,4 @@
-"""Text and metadata values that every format shares: decoded, cleaned, and cut to what JSON can hold, within bounds."""
+"""Text and metadata values shared by every format: decoded, cleaned, reduced to JSON values, and limited in size."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 from rye.errors import ItemError
 
 DESCRIPTION_CHARS = 300
-"""How long a description taken from the body may be; a stated one may be longer."""
+"""Maximum length of a description taken from the body; a stated one may be longer."""
 STATED_CHARS = 4096
-"""How long a description that the file states may be."""
+"""Maximum length of a description that the file states."""
 LINE_CHARS = 300
-"""How long a title, category, version or author may be."""
+"""Maximum length of a title, category, version or author."""
 
 # Code points that are not text: they would break a terminal, a YAML reader or a JSON consumer.
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
@@ -55,7 +55,7 @@ def decode(data: bytes) -> str:
 
 
 def without_stale_marks(text: str) -> str:
-    """Blank what earlier signing left at the head of a file: ``rye:unsigned`` marks and old signature lines."""
+    """Blank the remains of earlier signing at the head of a file: ``rye:unsigned`` marks and old signature lines."""
     start = 0
     for _ in range(_HEAD_LINES):
         if mark := _STALE_MARK.match(text, start):
@@ -67,7 +67,7 @@ def without_stale_marks(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Return ``text`` fit for JSON and terminals: no lone surrogates, spaces for control characters."""
+    """Return ``text`` in a form fit for JSON and terminals: no lone surrogates, spaces for control characters."""
     if text.isascii() and text.isprintable():
         return text
     return _CONTROLS.sub(" ", _SURROGATES.sub("\ufffd", text.replace("\ufeff", "")))
@@ -83,7 +83,7 @@ def one_line(text: str, limit: int = LINE_CHARS) -> str:
 
 
 def shorten(line: str, limit: int) -> str:
-    """Cut one line to at most ``limit`` characters: after a whole sentence where one ends late enough, else a word."""
+    """Cut one line to at most ``limit`` characters: after a sentence if one ends late enough, else after a word."""
     if len(line) <= limit:
         return line
     ends = [match.end() for match in _SENTENCE_END.finditer(line, limit // 4, limit)]
@@ -95,7 +95,7 @@ def shorten(line: str, limit: int) -> str:
 
 
 def cut_line(text: str, limit: int) -> str:
-    """Return the beginning of ``text`` as one line of at most ``limit`` characters, with a mark where it is cut."""
+    """Return the beginning of ``text`` as one line of at most ``limit`` characters, with a mark if it is cut."""
     line = one_line(text[: 4 * limit], 4 * limit)
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 
@@ -109,7 +109,7 @@ def plain(markdown: str) -> str:
 
 
 def line_of(text: str, offset: int) -> int:
-    """Return the 1-based line on which ``offset`` lies."""
+    """Return the 1-based line of ``offset``."""
     return text.count("\n", 0, offset) + 1
 
 
@@ -123,12 +123,12 @@ def cut_blank_head(text: str, start: int = 0) -> tuple[str, int]:
 
 
 MAX_DEPTH = 64
-"""How deep metadata may nest."""
+"""Maximum nesting of metadata."""
 MAX_VALUES = 100_000
-"""How many values the metadata of one file may hold, every use of an alias counted."""
+"""Maximum number of values in the metadata of one file, counting every use of an alias."""
 
 _MAX_DIGITS = 4000  # the interpreter refuses to read or print many more
-_MAX_BITS = 14_000  # the same limit for an integer that is there already
+_MAX_BITS = 14_000  # the same limit for an existing integer
 _DATE = re.compile(
     r"(\d{4})-(\d{1,2})-(\d{1,2})"
     r"(?:(?:[Tt]|[ \t]++)(\d{1,2}):(\d{2})(?::(\d{2})(\.\d++)?)?[ \t]*+(Z|z|[+-]\d{1,2}(?::?\d{2})?)?)?"
@@ -157,7 +157,7 @@ def too_many() -> ItemError:
 
 
 def jsonable(value: Any) -> Any:
-    """Return ``value`` built of dicts with string keys, lists, strings, numbers, booleans and None only.
+    """Return ``value`` as dicts with string keys, lists, strings, numbers, booleans and None only.
 
     Dates become ISO text; NaN and infinities None; sets and tuples lists; anything else is left out.
 
@@ -186,7 +186,7 @@ def _convert(value: Any, depth: int, budget: list[int]) -> Any:
 
 
 def integer(digits: str) -> int | str:
-    """Return the integer that a text spells; the text itself when it is too long to be one."""
+    """Return the integer that a text spells; the text itself if it is too long."""
     return int(digits) if len(digits) <= _MAX_DIGITS else digits
 
 
@@ -212,7 +212,7 @@ def _scalar(value: Any) -> Any:
 
 
 def iso(text: str) -> str:
-    """Return a date or time in ISO 8601, UTC as ``Z``; text that is neither stays as it is.
+    """Return a date or time in ISO 8601, UTC as ``Z``; any other text is returned unchanged.
 
     >>> iso("2026-2-18 9:30:00+00:00")
     '2026-02-18T09:30:00Z'
@@ -259,11 +259,11 @@ def tags_of(value: Any) -> tuple[str, ...]:
 
 
 NO_WORDS = frozenset({"", "-", "0", "~", "false", "n", "n/a", "never", "nil", "no", "none", "not", "null", "off"})
-"""Texts, in lower case, by which metadata says no."""
+"""Texts, in lower case, that mean no in metadata."""
 
 
 def says_no(value: Any) -> bool:
-    """Return whether a metadata value says no: none is there, it is empty, false or zero, or a word for it.
+    """Return whether a metadata value means no: missing, empty, false or zero, or a word for it.
 
     >>> [says_no(value) for value in ("no", "Off", [], 0, "yes", "knowledge:new")]
     [True, True, True, True, False, False]

@@ -3,7 +3,7 @@ r"""Reads untrusted YAML: plain data in bounded time, or one :class:`ItemError`.
 libyaml composes a tree of nodes, and the values are built from that tree, so no tag can name a type. Scalars follow
 the YAML 1.2 core schema: ``on`` and ``12:30`` are text, dates are ISO text. Of duplicate keys the last wins, of several
 documents the first is read, unless the caller refuses both. Every use of an alias counts as many values as its anchor
-holds, so a few lines cannot stand for billions of values.
+holds, so a few lines cannot expand to billions of values.
 
     >>> load("tags: [on, 12:30]\nversion: 1.10", as_text=frozenset({"version"}))
     {'tags': ['on', '12:30'], 'version': '1.10'}
@@ -22,10 +22,10 @@ from rye.items.guarded import MAX_CHARS, refuse_long, unparsable
 from rye.items.values import MAX_DEPTH, MAX_VALUES, clean, integer, iso, key_text, too_deep, too_many
 
 _MAX_TAGS = 100
-"""Most ``%TAG`` directives; libyaml takes quadratic time for them."""
+"""Maximum number of ``%TAG`` directives; libyaml takes quadratic time for them."""
 
 _FEW = 500
-"""Signs that open a collection, or columns of indentation, that need no look at how deep they nest."""
+"""Number of collection-opening signs, or columns of indentation, below which nesting need not be checked."""
 
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
@@ -41,7 +41,7 @@ PLAIN = "?"
 
 
 class _Loader(yaml.CSafeLoader):
-    """Composes nodes, and leaves it to :func:`resolve` what a plain scalar stands for."""
+    """Composes nodes, and leaves the values of plain scalars to :func:`resolve`."""
 
     def resolve(self, _kind: Any, _value: Any, implicit: Any) -> str:
         return PLAIN if implicit is True or implicit[0] else ""
@@ -61,7 +61,7 @@ def load(
     unambiguous: bool = False,
     aliases: bool = True,
 ) -> Any:
-    """Return the first document of ``text`` as dicts with string keys, lists and scalars; None when it is empty.
+    """Return the first document of ``text`` as dicts with string keys, lists and scalars; None if it is empty.
 
     Args:
         text: YAML of at most :data:`rye.items.guarded.MAX_CHARS` characters.
@@ -78,7 +78,7 @@ def load(
 
 
 def compose(text: str, first_line: int, *, unambiguous: bool = False) -> Any:
-    """Return the root node of the first document; None when there is none."""
+    """Return the root node of the first document; None if there is none."""
     refuse_long(text, "YAML", MAX_CHARS)
     if text.count("%TAG") > _MAX_TAGS:
         raise unparsable(first_line, f"there are more than {_MAX_TAGS} %TAG directives", "remove them")
@@ -101,7 +101,8 @@ def compose(text: str, first_line: int, *, unambiguous: bool = False) -> Any:
 def _check_budgets(text: str, first_line: int) -> None:
     """Refuse text with too many or too deep nodes before it is composed.
 
-    Composing recurses in C, which ends the process where libyaml has no limit of its own; a million nodes take seconds.
+    Composing recurses in C and can crash the process where libyaml has no limit of its own; a million nodes take
+    seconds.
     """
     depth = count = 0
     for event in yaml.parse(text, _Loader):
@@ -121,14 +122,14 @@ def _refusal(error: yaml.YAMLError, first_line: int) -> ItemError:
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML"
     if problem == "second occurrence":
         problem = "the anchor is defined a second time"
-    if problem == "exceeded maximum nesting depth":  # libyaml's own limit, which it meets while it composes
+    if problem == "exceeded maximum nesting depth":  # libyaml's own limit while composing
         return too_deep(line)
     return unparsable(line, clean(str(problem)), "fix the YAML there; text with ': ' or ' #' in it needs quotes")
 
 
 @dataclass(slots=True)
 class _Values:
-    """Builds values from nodes, within the budgets of depth and number."""
+    """Builds values from nodes, within the limits of depth and number."""
 
     as_text: frozenset[str]
     first_line: int
@@ -198,7 +199,7 @@ def _scalar(node: Any, *, raw: bool) -> Any:
 
 
 def resolve(text: str) -> Any:
-    """Return what a plain scalar stands for in the core schema; NaN and infinities become None."""
+    """Return the value of a plain scalar in the core schema; NaN and infinities become None."""
     if text in _NULLS:
         return None
     first = text[0]
