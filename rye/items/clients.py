@@ -72,7 +72,7 @@ class ClientFolder(NamedTuple):
             return _identify_fixed(rel_path)
         folder, slash, name = rel_path.rpartition("/")
         if self.format != "skill":
-            stem = next((name.removesuffix(each) for each in _ENDINGS[self.format] if name.endswith(each)), "")
+            stem = next((name.removesuffix(ending) for ending in _ENDINGS[self.format] if name.endswith(ending)), "")
             # the prefix keeps a command and a skill of the same name apart
             prefix = self.place.rpartition("/")[2].lstrip(".")
             return (ItemType.DIRECTIVE, f"{prefix}/{folder}{slash}{stem}", ".md") if stem and stem[0] != "." else None
@@ -160,8 +160,8 @@ def has_ambiguous_id(rel_path: str) -> bool:
     >>> has_ambiguous_id("claude/CLAUDE.md")  # as .claude/CLAUDE.md
     True
     """
-    found = _identify_fixed(rel_path)
-    return found is not None and f"/{found[1]}".endswith(_OF_TWO_PLACES)
+    identified = _identify_fixed(rel_path)
+    return identified is not None and f"/{identified[1]}".endswith(_OF_TWO_PLACES)
 
 
 _OF_TWO_PLACES: Final = tuple(f"/{fixed.item_id}" for fixed in _FIXED.values() if "/" in fixed.item_id)
@@ -252,7 +252,7 @@ skills                     skill         agents    p   agentskills.io/specificat
 
 
 def _folders(where: str) -> tuple[ClientFolder, ...]:
-    return tuple(ClientFolder(place, form, client) for place, form, client, found, _ in _FOLDERS if where in found)
+    return tuple(ClientFolder(place, form, client) for place, form, client, spaces, _ in _FOLDERS if where in spaces)
 
 
 PREFIXES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -270,7 +270,7 @@ OF_USERS: Final = _folders("u")
 """Client folders of the home folder."""
 
 CLIENTS: Final = tuple(
-    dict.fromkeys([*(each.client for each in OF_PROJECTS + OF_USERS), *(each.client for each in _FIXED.values())])
+    dict.fromkeys([*(folder.client for folder in OF_PROJECTS + OF_USERS), *(fixed.client for fixed in _FIXED.values())])
 )
 """The names of all clients; the folders of each can be left out."""
 
@@ -327,7 +327,7 @@ COVERED_IN_GITHUB: Final = frozenset(
 )
 """The same in ``.github``, which also contains other files. Source: docs.github.com/en/copilot, the CLI reference."""
 
-_OTHERS: Final = frozenset({".vscode", ".devcontainer"})
+_OF_EDITORS: Final = frozenset({".vscode", ".devcontainer"})
 """Folders of editors with tasks and settings that agents run; they do not make a folder a project."""
 
 _OBEYED_FILES: Final = frozenset(
@@ -338,7 +338,9 @@ _OBEYED_FILES: Final = frozenset(
 _OBEYED_STARTS: Final = (".clinerules-", ".roorules-")
 """Prefixes of the names of further such files."""
 
-MARKS: Final = COVERED.union(path.partition("/")[0] for path in (*_FIXED, *(each.place for each in OF_PROJECTS))) - {""}
+MARKS: Final = COVERED.union(
+    path.partition("/")[0] for path in (*_FIXED, *(folder.place for folder in OF_PROJECTS))
+) - {""}
 """Names that a folder with client files must contain at least one of."""
 
 
@@ -368,12 +370,12 @@ def is_obeyed(name: str) -> bool:
 
 def is_covered(name: str) -> bool:
     """Return whether every file in a folder of this name is an item or not covered; spelled as for `is_obeyed`."""
-    return name in COVERED or name in _OTHERS
+    return name in COVERED or name in _OF_EDITORS
 
 
 def is_weak_mark(name: str) -> bool:
     """Return whether a covered folder of this name does not make its parent a project."""
-    return name in _OTHERS
+    return name in _OF_EDITORS
 
 
 _FOLDED_NAMES: Final = frozenset(path.casefold() for path in _FIXED if "/" not in path)

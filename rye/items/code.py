@@ -147,8 +147,8 @@ def read_definitions(text: str, suffix: str, line: int = 1) -> Definitions:
 def _resumption(root: Node, source: bytes, resumed: re.Pattern[bytes]) -> int:
     """Return the offset of the first statement that begins a line within an error."""
     for error in (child for child in root.named_children if child.type == "ERROR") if root.has_error else ():
-        if found := resumed.search(source, error.start_byte + 1, error.end_byte):
-            return found.start()
+        if match := resumed.search(source, error.start_byte + 1, error.end_byte):
+            return match.start()
     return _LAST
 
 
@@ -196,7 +196,7 @@ def _imports(root: Node, source: bytes, suffix: str, lines: range) -> Iterator[I
 
 
 def _modules(node: Node, source: bytes) -> Iterator[str]:
-    names = ["".join(_text(source, each).split(" as ")[0].split()) for each in node.children_by_field_name("name")]
+    names = ["".join(_text(source, child).split(" as ")[0].split()) for child in node.children_by_field_name("name")]
     module = node.child_by_field_name("module_name")
     if module is None:
         yield from names

@@ -105,12 +105,12 @@ def ryeos_header(text: str) -> dict[str, Any]:
 
 def docstring(text: str) -> str:
     """Return the first paragraph of the docstring of a Python file, empty without one."""
-    found = _DOCSTRING.match(text)
-    if found is None:
+    match = _DOCSTRING.match(text)
+    if match is None:
         return ""
-    quotes = 3 if found["text"][:3] in {'"""', "'''"} else 1
-    inside = found["text"][quotes:-quotes]
-    return re.split(r"\n[ \t]*\n", clean_docstring(inside if found["raw"] else unescape(inside)), maxsplit=1)[0]
+    quotes = 3 if match["text"][:3] in {'"""', "'''"} else 1
+    inside = match["text"][quotes:-quotes]
+    return re.split(r"\n[ \t]*\n", clean_docstring(inside if match["raw"] else unescape(inside)), maxsplit=1)[0]
 
 
 def clean_docstring(inside: str) -> str:

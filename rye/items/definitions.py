@@ -174,14 +174,14 @@ class PythonCollector(Collector):
         colon = next((child for child in reversed(definition.children) if child.type == ":"), name)
         said = self._docstring(body) if body else ""
         end = colon.start_byte if colon is not name else name.end_byte
-        whole = level.prefix + self._text(name)
-        if self._add(whole, kind, (definition, end, definition), (node.start_point.row, said)) and is_class:
-            self._enter(body, f"{whole}.")
+        qualified = level.prefix + self._text(name)
+        if self._add(qualified, kind, (definition, end, definition), (node.start_point.row, said)) and is_class:
+            self._enter(body, f"{qualified}.")
 
     def _docstring(self, body: Node) -> str:
         first = next((child for child in body.named_children if child.type != "comment"), None)
         text = first.named_children[0] if first and first.type == "expression_statement" else None
-        if text is None or text.type != "string" or any(each.type == "interpolation" for each in text.children):
+        if text is None or text.type != "string" or any(part.type == "interpolation" for part in text.children):
             return ""
         opening, closing = text.children[0], text.children[-1]
         prefix = self._text(opening).lower()
@@ -292,13 +292,13 @@ class ScriptCollector(Collector):
         body = value.child_by_field_name("body")
         if kind == "function" and level.kind != "file" and level.prefix:
             kind = "method"
-        whole = level.prefix + name
-        if self.overload == whole:  # extend the first of several signatures
+        qualified = level.prefix + name
+        if self.overload == qualified:  # extend the first of several signatures
             self.symbols[-1] = self.symbols[-1]._replace(end_line=self._line + value.end_point.row)
         else:
             arrow = next((child for child in value.children if child.type == "=>"), None)
             head_end = arrow or body
             end = head_end.start_byte if head_end and kind != "type" else value.end_byte
-            if self._add(whole, kind, (first, end, value), self._comment(level)) and kind == "class":
-                self._enter(body, f"{whole}.", "class")
-        self.overload = whole if body is None and kind in {"function", "method"} else ""
+            if self._add(qualified, kind, (first, end, value), self._comment(level)) and kind == "class":
+                self._enter(body, f"{qualified}.", "class")
+        self.overload = qualified if body is None and kind in {"function", "method"} else ""

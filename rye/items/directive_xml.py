@@ -63,7 +63,7 @@ def read_block(text: str, start: int, stop: int) -> Block | None:
         parts.append("\n" * text.count("\n", done, child.start))
         if child.name in _BODY_ELEMENTS:
             if child.name in {"inputs", "outputs"}:  # their names are metadata, their descriptions are body
-                names = [_attributes(each.attributes).get("name") or each.name for each in child.children]
+                names = [_attributes(element.attributes).get("name") or element.name for element in child.children]
                 metadata.setdefault(child.name, names)
             parts.append(_without_tags(text[child.start : child.end]))
         else:
@@ -101,9 +101,9 @@ def _tree(text: str, start: int, stop: int) -> _Element | None:
 def _skip_opaque(text: str, token: re.Match[str], opaque: dict[str, str], stop: int) -> int:
     """Return the end of a comment or CDATA section; once one has no end, later openings of its kind are text."""
     ending = opaque.get(token[0])
-    found = text.find(ending, token.end(), stop) if ending else -1
-    if ending and found >= 0:
-        return found + len(ending)
+    position = text.find(ending, token.end(), stop) if ending else -1
+    if ending and position >= 0:
+        return position + len(ending)
     opaque.pop(token[0], None)
     return token.end()
 
@@ -139,11 +139,11 @@ def _grouped(elements: list[_Element], text: str) -> dict[str, Any]:
 
 
 def _attributes(source: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     for match in _ATTRIBUTE.finditer(source):
         values = [value for value in match.groups()[1:] if value is not None]
-        found.setdefault(match[1], _unescape(values[0]) if values else "")
-    return found
+        attributes.setdefault(match[1], _unescape(values[0]) if values else "")
+    return attributes
 
 
 def _without_tags(markup: str) -> str:
@@ -205,7 +205,7 @@ def declared_inputs(item: Item, content: str) -> tuple[Input, ...]:
             for name, more in stated.items()
         ]
     inputs = map(_input, stated if isinstance(stated, list) else ())
-    return tuple({each.name: each for each in inputs if each.name}.values())
+    return tuple({declared.name: declared for declared in inputs if declared.name}.values())
 
 
 def _xml_inputs(text: str) -> list[dict[str, str]]:

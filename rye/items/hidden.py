@@ -114,9 +114,9 @@ def describe_hidden(data: bytes, suffix: str) -> str:
         data: The bytes of the file.
         suffix: Its extension.
     """
-    found = hidden_text(data, is_markdown=suffix in _MARKDOWN)
-    more = f", and {len(found) - 1} more such places" if len(found) > 1 else ""
-    return f"{found[0]}{more}" if found else ""
+    places = hidden_text(data, is_markdown=suffix in _MARKDOWN)
+    more = f", and {len(places) - 1} more such places" if len(places) > 1 else ""
+    return f"{places[0]}{more}" if places else ""
 
 
 def hidden_text(data: bytes, *, is_markdown: bool) -> tuple[HiddenText, ...]:
@@ -144,20 +144,20 @@ _Place = tuple[str, int, str]
 
 
 def _of_characters(text: str) -> Iterator[_Place]:
-    for found in _TAGS.finditer(text):
-        if found[1]:
-            yield "tags", found.start(), "".join(chr(ord(char) - 0xE0000) for char in found[1])
-    for found in _OVERRIDE.finditer(text):
-        yield "direction", found.start(), _line_at(text, found.start())
-    for found in _EMBEDDING.finditer(text):
-        line = _line_at(text, found.start())
+    for match in _TAGS.finditer(text):
+        if match[1]:
+            yield "tags", match.start(), "".join(chr(ord(char) - 0xE0000) for char in match[1])
+    for match in _OVERRIDE.finditer(text):
+        yield "direction", match.start(), _line_at(text, match.start())
+    for match in _EMBEDDING.finditer(text):
+        line = _line_at(text, match.start())
         if not any(unicodedata.bidirectional(char) in ("R", "AL") for char in line):
-            yield "direction", found.start(), line
-    for found in _ZERO_WIDTH.finditer(text):
-        yield "zero-width", found.start(), _bits(found[0]) or found[0]
-    for found in _SELECTORS.finditer(text):
-        if _is_hiding(found[0], text[found.start() - 1 : found.start()]):
-            yield "selectors", found.start(), bytes(map(_byte, found[0])).decode("utf-8", "replace")
+            yield "direction", match.start(), line
+    for match in _ZERO_WIDTH.finditer(text):
+        yield "zero-width", match.start(), _bits(match[0]) or match[0]
+    for match in _SELECTORS.finditer(text):
+        if _is_hiding(match[0], text[match.start() - 1 : match.start()]):
+            yield "selectors", match.start(), bytes(map(_byte, match[0])).decode("utf-8", "replace")
 
 
 def _line_at(text: str, place: int) -> str:
@@ -207,17 +207,17 @@ def _comments(text: str) -> Iterator[tuple[int, str]]:
         end = text.find("-->", start + 4)
         yield start, text[start + 4 : end if end >= 0 else len(text)]
         start = text.find("<!--", end) if end >= 0 else -1
-    yield from ((found.start(), found[1]) for found in _DEFINITION.finditer(text))
+    yield from ((match.start(), match[1]) for match in _DEFINITION.finditer(text))
 
 
 def _styled(text: str) -> Iterator[tuple[int, str]]:
     """Yield offset and text of the elements whose style hides them; an element without letters hides nothing."""
     low = text.lower()
-    for found in _STYLED.finditer(text) if "style" in low or "<font" in low else ():
-        name, style, color = found.groups()
+    for match in _STYLED.finditer(text) if "style" in low or "<font" in low else ():
+        name, style, color = match.groups()
         if color or _UNSEEN.search(style) or (_WHITE.search(style) and "background" not in style.lower()):
-            inside = text[found.end() : found.end() + _MOST_INSIDE]
+            inside = text[match.end() : match.end() + _MOST_INSIDE]
             end = inside.lower().find(f"</{name.lower()}")
             said = _TAG.sub(" ", inside if end < 0 else inside[:end])
             if any(map(str.isalpha, said)):
-                yield found.start(), said
+                yield match.start(), said

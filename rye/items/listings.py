@@ -175,4 +175,4 @@ def without_others(description: str) -> str:
     'Fill PDF forms.'
     """
     sentences = _SENTENCE.split(description)
-    return " ".join(each for each in sentences if not _OF_OTHERS.search(each)).strip() or description
+    return " ".join(sentence for sentence in sentences if not _OF_OTHERS.search(sentence)).strip() or description

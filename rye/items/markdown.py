@@ -87,10 +87,10 @@ def read_metadata(text: str, item_type: ItemType) -> tuple[str, FrontMatter]:
     start = skip_comments(text)
     block = read_block(text, start)
     if item_type is ItemType.DIRECTIVE:
-        if found := _read_xml(text, block or FrontMatter({}, start)):
-            return found
-        if block is None and (found := _read_later_fence(text, start)):
-            return found
+        if result := _read_xml(text, block or FrontMatter({}, start)):
+            return result
+        if block is None and (result := _read_later_fence(text, start)):
+            return result
     return text, block or FrontMatter({}, start)
 
 
@@ -244,8 +244,8 @@ def _title(text: str) -> str:
     blocks = _blocks(_flat(data))
     first = next(((start, end) for level, start, end in blocks.headings if level == 1), (len(data), len(data)))
     for start, end in blocks.html:
-        if start < first[0] and (found := _HTML_TITLE.search(data, start, min(end, start + _MAX_HTML_TITLE))):
-            return " ".join(unescape(_TAG.sub(" ", str(found[1], "utf-8"))).split())
+        if start < first[0] and (match := _HTML_TITLE.search(data, start, min(end, start + _MAX_HTML_TITLE))):
+            return " ".join(unescape(_TAG.sub(" ", str(match[1], "utf-8"))).split())
     return _heading_text(str(data[slice(*first)], "utf-8"))
 
 
@@ -296,7 +296,11 @@ def _heading_text(block: str) -> str:
 
 
 def _imports(text: str, body_line: int) -> Iterator[Import]:
-    return (each for each in imports_in(text, body_line) if "/" in each.path[2:] or _EXTENSION.search(each.path))
+    return (
+        imported
+        for imported in imports_in(text, body_line)
+        if "/" in imported.path[2:] or _EXTENSION.search(imported.path)
+    )
 
 
 def imports_in(text: str, body_line: int) -> Iterator[Import]:
@@ -315,8 +319,8 @@ def imports_in(text: str, body_line: int) -> Iterator[Import]:
         return
     blocks = _blocks(_flat(data))
     hidden = sorted([*blocks.html, *(code[:2] for code in blocks.code)])
-    for places, found in ((hidden, commands), (hidden, paths), (blocks.spans, paths)):
-        found[:] = [match for match in found if _holding(places, match.start()) is None]
+    for places, matches in ((hidden, commands), (hidden, paths), (blocks.spans, paths)):
+        matches[:] = [match for match in matches if _holding(places, match.start()) is None]
     for code in blocks.code:
         if code.info and code.info.startswith("!"):
             commands += _COMMAND_LINE.finditer(data, code.start, code.end)

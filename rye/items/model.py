@@ -30,7 +30,7 @@ class ItemType(StrEnum):
         return "knowledge" if self is ItemType.KNOWLEDGE else f"{self.value}s"
 
 
-TYPE_OF_FOLDER: Mapping[str, ItemType] = MappingProxyType({each.folder: each for each in ItemType})
+TYPE_OF_FOLDER: Mapping[str, ItemType] = MappingProxyType({item_type.folder: item_type for item_type in ItemType})
 """Name of a folder below a space root → its item type."""
 
 

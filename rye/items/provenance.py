@@ -94,10 +94,10 @@ def read_record(path: str, data: bytes) -> tuple[Installed, ...]:
         ItemError: ``unparsable``: it is not such a record.
     """
     try:
-        found = tuple(_READERS[path](data.decode("utf-8-sig")))
+        entries = tuple(_READERS[path](data.decode("utf-8-sig")))
     except (ItemError, UnicodeDecodeError, TypeError, KeyError, AttributeError, IndexError):
-        found = (Installed("", ""),)
-    if not all(map(_is_text, (text for each in found for text in each[:2]))):
+        entries = (Installed("", ""),)
+    if not all(map(_is_text, (text for entry in entries for text in entry[:2]))):
         message = f"{path} is not a record that rye can read"
         raise ItemError("unparsable", message, hint="let the tool that wrote it write it again", path=path)
     return found

@@ -58,12 +58,12 @@ def read_questions(data: bytes, name: str, *, skill: str = "") -> list[Question]
     try:
         text = decode(data)
         entries = _rows(text) if name.endswith(".csv") else _entries(load_json(text), skill)
-        found = [Question(*entry[:3], f"{name} {entry[3]}") for entry in entries]
-        if len(found) > MAX_QUESTIONS:
-            raise _bad(f"there are {len(found):,} questions", f"split it; a file may have {MAX_QUESTIONS:,}")
+        questions = [Question(*entry[:3], f"{name} {entry[3]}") for entry in entries]
+        if len(questions) > MAX_QUESTIONS:
+            raise _bad(f"there are {len(questions):,} questions", f"split it; a file may have {MAX_QUESTIONS:,}")
     except ItemError as error:
         raise error.preceded(f"{name}: ") from None
-    return found
+    return questions
 
 
 _Entry = tuple[str, str, bool, object]

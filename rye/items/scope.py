@@ -61,24 +61,24 @@ def parse_scope(text: Any) -> tuple[Scope, ...]:
     hint = "use '*', an item type (directive, tool, knowledge), or TYPE.NAMESPACE.* such as 'tool.rye.core.*'"
     if not isinstance(text, str) or not text.strip():
         refuse(("scope",), "is", repr(text), hint, valid=["*", *_TYPES])
-    scopes = tuple(dict.fromkeys(_one_scope(part.strip(), text, hint) for part in composed(text).split(",")))
+    scopes = tuple(dict.fromkeys(_parse_part(part.strip(), text, hint) for part in composed(text).split(",")))
     return EVERY_SCOPE if Scope("") in scopes else scopes
 
 
-def _one_scope(part: str, whole: str, hint: str) -> Scope:
+def _parse_part(part: str, scope: str, hint: str) -> Scope:
     rest = part.removeprefix(_CAPABILITY)
     if rest == "*":
         return Scope("")
     kind, separator, namespace = rest.partition("." if "/" not in rest.partition(".")[0] else "/")
     if kind not in _TYPES:
-        near = get_close_matches(kind.casefold(), _TYPES, 1)
-        guess = f"did you mean {near[0]!r}? " if near else ""
+        close = get_close_matches(kind.casefold(), _TYPES, 1)
+        guess = f"did you mean {close[0]!r}? " if close else ""
         if kind.casefold() in FORMATS:
             guess = f"{kind} is a format: search for format:{kind.casefold()}; "
-        elif not near and _ID.fullmatch(part):
+        elif not close and _ID.fullmatch(part):
             guess = f"for an item of this name: rye show {part}; "
-        where = "" if part == whole.strip() else f" in scope {whole!r}"
-        _refuse(f"{part!r}{where} names no item type", guess + hint, valid=["*", *_TYPES], nearest=near)
+        where = "" if part == scope.strip() else f" in scope {scope!r}"
+        _refuse(f"{part!r}{where} names no item type", guess + hint, valid=["*", *_TYPES], nearest=close)
     if separator and not namespace:
         _refuse(f"scope {part!r} ends in {separator!r}", hint)
     if namespace in ("", "*"):
