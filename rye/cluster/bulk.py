@@ -49,10 +49,10 @@ def send(cluster: Cluster, alias: str, actions: Iterable[Action], done: Callable
     from opensearchpy.helpers import streaming_bulk
 
     rows = (
-        {"_op_type": "delete", "_id": each.id}
-        if each.source is None
-        else {"_op_type": "index", "_id": each.id, "_source": each.source}
-        for each in _ahead(iter(actions))
+        {"_op_type": "delete", "_id": action.id}
+        if action.source is None
+        else {"_op_type": "index", "_id": action.id, "_source": action.source}
+        for action in _ahead(iter(actions))
     )
     count = 0
     with cluster.faults():

@@ -72,7 +72,7 @@ _SIMILARITY: Final = {"all": {"type": "BM25", "k1": 3.0, "b": 0.6}}
 def settings(shards: int, replicas: int) -> dict[str, Any]:
     """Return the settings and mapping of an index."""
     text = {"type": "text", "analyzer": "terms", "position_increment_gap": analysis.VALUE_GAP}
-    whole = {"type": "text", "analyzer": "counted", "similarity": "all", "index_options": "freqs"}
+    combined = {"type": "text", "analyzer": "counted", "similarity": "all", "index_options": "freqs"}
     keyword, integer, binary = ({"type": kind} for kind in ("keyword", "integer", "binary"))
     unread = keyword | {"index": False, "doc_values": False}
     # the flush at the end makes all durable, and the index is not live before
@@ -86,7 +86,7 @@ def settings(shards: int, replicas: int) -> dict[str, Any]:
             "dynamic": "strict",
             "properties": {
                 **{f"{kind}_{name}": text for name in TEXT_FIELDS for kind in "ts"},
-                **dict.fromkeys(("t_all", "s_all"), whole),
+                **dict.fromkeys(("t_all", "s_all"), combined),
                 **dict.fromkeys(("entry", "order", "state", "id", "type", "path", "by_name", "mark", "owner"), keyword),
                 **dict.fromkeys(("root", "priority"), integer),
                 **dict.fromkeys(("raw", "skill"), unread),
@@ -174,15 +174,15 @@ def _texts(item: Item) -> Iterator[tuple[str, list[str] | str]]:
     The combined fields come last: each term with its count, multiplied by the weight of its field relative to that of
     the content.
     """
-    whole: dict[str, list[str]] = {kind: [] for kind in _SPELLINGS}
+    combined: dict[str, list[str]] = {kind: [] for kind in _SPELLINGS}
     for number, values, _ in text_columns([item]):
         name = TEXT_FIELDS[number]
         chunks = list(filter(None, (analysis.chunks(analysis.normalize(value)) for value in values)))
         for kind, spellings in _SPELLINGS.items() if chunks else ():
             texts = [" ".join(map(spellings.__getitem__, some)) for some in chunks]
             yield f"{kind}_{name}", texts
-            whole[kind] += " ".join(texts).replace("|", " ").split() * _times(name, str(item.type))
-    for kind, terms in whole.items():
+            combined[kind] += " ".join(texts).replace("|", " ").split() * _times(name, str(item.type))
+    for kind, terms in combined.items():
         yield f"{kind}_all", " ".join(map("%s|%d".__mod__, Counter(terms).items()))
 
 
@@ -197,9 +197,9 @@ def _entries(item: Item, place: ItemPlace, signer: str) -> list[str]:
     columns = [(key, values) for key, values, _ in keyword_columns([item], [place])]
     own = {"key": f"{item.type}:{item.id}", "path": place.path, "id": item.id, "name": item.name, "title": item.title}
     columns += [(key, [value]) for key, value in own.items()]
-    found = [term for key, values in columns for term in keyword_terms(key, list(filter(None, values)))]
-    found += [f"signer{SEPARATOR}{signer}"] if signer else []
-    return [entry for entry in dict.fromkeys(found) if entry[-1] != SEPARATOR]
+    entries = [term for key, values in columns for term in keyword_terms(key, list(filter(None, values)))]
+    entries += [f"signer{SEPARATOR}{signer}"] if signer else []
+    return [entry for entry in dict.fromkeys(entries) if entry[-1] != SEPARATOR]
 
 
 def document(item: Item, place: ItemPlace, signer: str, edges: Sequence[Edge]) -> dict[str, Any]:

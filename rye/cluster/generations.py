@@ -114,10 +114,10 @@ class Generations:
         """
         if replicas is None and like is None:
             return
-        wanted = replicas if replicas is not None else self._sizes(like)[1] if like else 1
-        if wanted == self._sizes(index)[1]:
+        count = replicas if replicas is not None else self._sizes(like)[1] if like else 1
+        if count == self._sizes(index)[1]:
             return
-        body = {"index": {"number_of_replicas": wanted}}
+        body = {"index": {"number_of_replicas": count}}
         with self._cluster.faults():
             self._cluster.client.indices.put_settings(index=index, body=body)
         if like is None:

@@ -106,8 +106,8 @@ class FetchedHits:
         fetched = {"_source": ["raw", "raw64", "detached", "skill", *vectors], "docvalue_fields": list(_FACTS)}
         answer = self._of.cluster.search(self._of.index_name, {**fetched, "track_scores": True, **body})
         with self._of.cluster.faults(), reading():
-            found = [self._row(hit) for hit in answer["hits"]["hits"][: body["size"]]]
-            return [row for row in found if row is not None], answer
+            rows = [self._row(hit) for hit in answer["hits"]["hits"][: body["size"]]]
+            return [row for row in rows if row is not None], answer
 
     def matching(self, clause: Clause, size: int, order: Sequence[Any] = ("_doc",)) -> list[Row]:
         """Return the first items that a clause matches."""
@@ -132,8 +132,8 @@ class FetchedHits:
         if not rows or not self._of.notes.copies:
             return []
         keys = [f"key{SEPARATOR}{clean(f'{row.read.item.type}:{row.read.item.id}')}" for row in rows]
-        others = [{"terms": {"entry": keys}}, none_of(marked([row.mark for row in rows]))]
-        return self.matching(all_of(others), _MOST_COPIES)
+        clauses = [{"terms": {"entry": keys}}, none_of(marked([row.mark for row in rows]))]
+        return self.matching(all_of(clauses), _MOST_COPIES)
 
     def _row(self, hit: Mapping[str, Any]) -> Row | None:
         """Parse one hit; return None and note a warning if its bytes are not an item."""

@@ -120,11 +120,11 @@ def _content(text: str, room: int) -> bytes:
         ValueError: The text is not an encoded list, or the list is larger than `room`.
     """
     try:
-        whole = zlib.decompressobj()
-        data = whole.decompress(base64.b64decode(text, validate=True), max(room, 1))
+        decoder = zlib.decompressobj()
+        data = decoder.decompress(base64.b64decode(text, validate=True), max(room, 1))
     except (zlib.error, binascii.Error) as error:
         raise ValueError(str(error)) from None
-    if not (data and whole.eof):
+    if not (data and decoder.eof):
         message = "it is cut off, too large, or one of two for the same folder"
         raise ValueError(message)
     return data

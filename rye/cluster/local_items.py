@@ -135,9 +135,9 @@ class LocalItems:
         """
         mark_of, files = {self.marks[mark]: mark for mark in marks}, FolderReader()
         try:
-            for part, wanted in self._by_part(marks):
+            for part, chosen in self._by_part(marks):
                 shared = {"owner": self._owner, "root": numbers[RootFacts.of(part.root, self._owner)]}
-                for local in np.flatnonzero(wanted).tolist():
+                for local in np.flatnonzero(chosen).tolist():
                     doc = local + part.base
                     source = {"mark": mark_of[doc], "priority": part.root.priority} | shared
                     source |= self._document(part, local, files.read)
@@ -150,12 +150,12 @@ class LocalItems:
             files.close()
 
     def _by_part(self, marks: Collection[str]) -> Iterator[tuple[Part, Bools]]:
-        wanted = np.zeros(self._reader.size, bool)
-        wanted[[self.marks[mark] for mark in marks]] = True
+        mask = np.zeros(self._reader.size, bool)
+        mask[[self.marks[mark] for mark in marks]] = True
         for part in self._reader.parts:
-            here = wanted[part.base : part.base + len(part.live)]
-            if here.any():
-                yield part, here
+            part_mask = mask[part.base : part.base + len(part.live)]
+            if part_mask.any():
+                yield part, part_mask
 
     def _document(self, part: Part, local: int, read: Read) -> dict[str, Any]:
         """Return the document of an item, with the bytes of its file and signature.
@@ -167,16 +167,16 @@ class LocalItems:
         path, item_id = segment.paths[local], segment.ids[local]
         kind = ItemType(TYPE_NAMES[segment.types[local]])
         try:
-            found = read_item(root, path, kind, item_id, read=read, skills=self._skills)
+            current = read_item(root, path, kind, item_id, read=read, skills=self._skills)
         except ItemError as error:
             raise _changed(part, path) from error
-        if found.evidence.content_digest != segment.evidence.content_digest(local):
+        if current.evidence.content_digest != segment.evidence.content_digest(local):
             raise _changed(part, path)
         place = ItemPlace(root.space, root.bundle, path, *root.describe(path))
-        near = partial(beside, root.client, path) if root.client else None
-        edges = edges_of(found.item, found.suffix, found.data, beside=near)
-        fields = document(found.item, place, segment.evidence[local].fingerprint, edges) | as_text(found.data)
-        detached = found.detached
+        resolve_beside = partial(beside, root.client, path) if root.client else None
+        edges = edges_of(current.item, current.suffix, current.data, beside=resolve_beside)
+        fields = document(current.item, place, segment.evidence[local].fingerprint, edges) | as_text(current.data)
+        detached = current.detached
         signature = detached.folder.data if isinstance(detached, Skill) else detached
         if signature is not None:
             fields["detached"] = base64.b64encode(signature).decode("ascii")

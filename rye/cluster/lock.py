@@ -105,7 +105,7 @@ class PublishLock:
         body = {"settings": settings, "mappings": _MAPPING, "aliases": {self._alias: {}}}
         with self._cluster.faults():
             if not client.indices.exists(index=index):
-                client.indices.create(index=index, body=body, params={"ignore": 400})  # 400: another publisher created it
+                client.indices.create(index=index, body=body, params={"ignore": 400})  # 400: already created
 
     def _acquire(self) -> None:
         until, seen = 0.0, (-1, -1)

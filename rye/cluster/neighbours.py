@@ -60,20 +60,20 @@ class Neighbours:
         return self._hits.indexed(rows, self._edges_of)[0]
 
     def _step(self, last: Sequence[Row], direction: Direction) -> None:
-        """Add the items that `last` refer to, those that refer to them, and all items that these references may name."""
+        """Add the items that `last` refer to, those that refer to them, and all that these references may name."""
         names = set[str]()
         if direction is not Direction.OUT:
             names = {word for row in last for word in called(row.read.item)}
             for some in _pieces(names):
                 self._fetch({"terms": {"refers": some}})
         marks = {row.mark for row in last} if direction is not Direction.IN else set[str]()
-        asked = set[str]()
+        lookups = set[str]()
         for mark, row in self._known.items():
             for edge in self._edges_of(row):
-                found = words(edge.lookups)
-                if mark in marks or not names.isdisjoint(found):
-                    asked.update(found)
-        for some in _pieces(asked):
+                edge_words = words(edge.lookups)
+                if mark in marks or not names.isdisjoint(edge_words):
+                    lookups.update(edge_words)
+        for some in _pieces(lookups):
             self._fetch_called(some)
 
     def _fetch_called(self, names: list[str]) -> None:
@@ -92,10 +92,11 @@ class Neighbours:
             self._fetch(marked(sorted(fresh)))
 
     def _fetch(self, clause: Clause) -> None:
-        wanted = all_of([clause, none_of(marked(list(self._known)))])
+        unknown = all_of([clause, none_of(marked(list(self._known)))])
         start, total, rows = 0, 1, list[Row]()
         while start < total:
-            body = {"query": {"bool": {"filter": [wanted]}}, "sort": [{"mark": "asc"}], "from": start, "size": _FETCHED}
+            query = {"bool": {"filter": [unknown]}}
+            body = {"query": query, "sort": [{"mark": "asc"}], "from": start, "size": _FETCHED}
             page, answer = self._hits.ask(body | {"track_total_hits": True})
             total = int(answer["hits"]["total"]["value"])
             if len(self._known) + total > MOST_RELATED:
@@ -109,8 +110,8 @@ class Neighbours:
         """Return the references in the bytes of an item."""
         if row.mark not in self._edges:
             read = row.read
-            near = partial(beside, row.root.client, row.path) if row.root.client else None
-            self._edges[row.mark] = edges_of(read.item, read.suffix, read.data, beside=near)
+            resolve_beside = partial(beside, row.root.client, row.path) if row.root.client else None
+            self._edges[row.mark] = edges_of(read.item, read.suffix, read.data, beside=resolve_beside)
         return self._edges[row.mark]
 
     def _add(self, rows: Sequence[Row]) -> None:

@@ -213,7 +213,7 @@ class Publisher:
         owned = before.notes.owners.get(self._owner) if before.notes else None
         if before.notes is None or owned is None or owned.digest != self._items.digest:
             return False
-        lists, known = [one.document for one in self._items.lists], self._known_lists(before.notes)
+        lists, known = [own_list.document for own_list in self._items.lists], self._known_lists(before.notes)
         if set(lists) != set(known):
             return False
         count = self._cluster.count(before.index, [{"term": {"owner": self._owner}}])[0]
@@ -255,10 +255,10 @@ class Publisher:
         roots = notes.roots if notes else ()
         covered = [note.roots for note in notes.lists if note.owner == self._owner] if notes else []
         before = {roots[numbers[0]] for numbers in covered if numbers and numbers[0] < len(roots)}
-        known, here = self._known_lists(notes), {one.roots[0]: one for one in self._items.lists}
-        for facts, one in here.items():
-            if one.document not in known:
-                yield Change("change" if facts in before else "add", _LIST, one.source, LIST_FILE)
+        known, here = self._known_lists(notes), {own_list.roots[0]: own_list for own_list in self._items.lists}
+        for facts, own_list in here.items():
+            if own_list.document not in known:
+                yield Change("change" if facts in before else "add", _LIST, own_list.source, LIST_FILE)
         for facts in filter(None, before - here.keys()):
             source = ":".join(filter(None, (facts.space, facts.bundle, facts.place)))
             yield Change("remove", _LIST, source, LIST_FILE)
@@ -269,7 +269,7 @@ class Publisher:
             yield str(hit["sort"][0])
 
     def _described(self, before: _Before, names: Sequence[str]) -> Iterator[Change]:
-        """Yield the change for each document to delete: ``change`` if a local item is at the same place, else ``remove``."""
+        """Yield a change for each document to delete: ``change`` if a local item is in its place, else ``remove``."""
         roots = before.notes.roots if before.notes else ()
         shape = {"docvalue_fields": ["root", "type", "id", "path"], "_source": False}
         for start in range(0, len(names), _PAGE):
@@ -338,9 +338,9 @@ class Publisher:
         self._generations.make(new, base.index, **shape)
         roots = _numbered(notes.roots, items.roots, self._owner)
         numbers = {facts: at for at, facts in enumerate(roots) if facts}
-        wanted = {each.document: Action(each.document, {"list": each.text}) for each in items.lists}
-        gone = [*plan.delete, *(name for name in self._known_lists(base.notes) if name not in wanted)]
-        send(cluster, f"{new}-write", [*(Action(name, None) for name in gone), *wanted.values()])
+        list_actions = {note.document: Action(note.document, {"list": note.text}) for note in items.lists}
+        gone = [*plan.delete, *(name for name in self._known_lists(base.notes) if name not in list_actions)]
+        send(cluster, f"{new}-write", [*(Action(name, None) for name in gone), *list_actions.values()])
         todo = len(plan.write)
         done = self._progress
         report = (lambda count: done(min(count, todo), todo, str(cluster.address))) if done and todo else None
@@ -350,7 +350,7 @@ class Publisher:
         owners = {**notes.owners, self._owner: items.owned()}
         lists = [note for note in notes.lists if note.owner != self._owner]
         lists += [
-            ListNote(self._owner, tuple(numbers[facts] for facts in one.roots), one.document) for one in items.lists
+            ListNote(self._owner, tuple(numbers[facts] for facts in note.roots), note.document) for note in items.lists
         ]
         if not items.marks:
             del owners[self._owner]
@@ -376,7 +376,7 @@ class Publisher:
         problem = "" if same else "its mapping is not the one of rye"
         if not problem and (len(marks) != len(self._items.marks) or digest_of(marks) != self._items.digest):
             problem = f"it holds {len(marks):,} of {len(self._items.marks):,} items, or others"
-        lists = {one.document: one.text for one in self._items.lists}
+        lists = {own_list.document: own_list.text for own_list in self._items.lists}
         if documents_of(self._cluster, new, list(lists)) != lists:
             problem = problem or "a signed list is not there, or another one"
         if problem:

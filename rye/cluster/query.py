@@ -93,9 +93,9 @@ def compile_query(node: bound.Bound, trust: TrustSet, *, excluded: bool = False)
         case bound.Everything():
             return unscored(EVERYTHING)
         case bound.All(operands=operands):
-            return {"bool": {"must": [compile_query(each, trust, excluded=excluded) for each in operands]}}
+            return {"bool": {"must": [compile_query(part, trust, excluded=excluded) for part in operands]}}
         case bound.Any(operands=operands):
-            return any_of([compile_query(each, trust, excluded=excluded) for each in operands])
+            return any_of([compile_query(part, trust, excluded=excluded) for part in operands])
         case bound.Not(operand=operand):
             return unscored(none_of(compile_query(operand, trust, excluded=not excluded)))
         case TermQuery():
@@ -108,7 +108,7 @@ def _text(term: TermQuery) -> Clause:
     pattern = term.pattern
     if isinstance(pattern, Phrase) and len(pattern.parts) == 1 and term.fields.all():
         return _boosted(_in_field(pattern, "all"), term.boost)
-    fields = [field for field, wanted in zip(_FIELDS, term.fields.tolist(), strict=True) if wanted]
+    fields = [field for field, is_searched in zip(_FIELDS, term.fields.tolist(), strict=True) if is_searched]
     weights = [(field.weight + field.action_weight) / 2 for field in fields]
     queries = [
         _boosted(_in_field(pattern, field.name), term.boost * 2 * weight / (K1 + weight))
@@ -128,7 +128,7 @@ def _in_field(pattern: bound.TextPattern, field: str) -> Clause:
             window = {"query": " ".join(words), "ordered": False, "max_gaps": slop}
             return {"intervals": {f"t_{field}": {"match": window}}}
         case Near():
-            return _near(pattern, field)
+            return _proximity(pattern, field)
     joined = NOTHING if pattern.joined is None else _word(pattern.joined, field)
     if len(pattern.parts) == 1:
         return any_of([_word(pattern.parts[0], field), joined])
@@ -206,13 +206,13 @@ def _choice(spans: list[Clause]) -> Clause:
     return spans[0] if len(spans) == 1 else {"span_or": {"clauses": spans}}
 
 
-def _near(near: Near, field: str) -> Clause:
+def _proximity(pattern: Near, field: str) -> Clause:
     """Return the spans of operands near each other, in either order, because they must not overlap."""
-    operands = [_choice([_place(each, field) for each in choices]) for choices in near.operands]
-    found = operands[0]
-    for operand, distance in zip(operands[1:], near.distances, strict=True):
-        found = _choice([_spans(pair, distance - 1) for pair in ([found, operand], [operand, found])])
-    return found
+    operands = [_choice([_place(choice, field) for choice in choices]) for choices in pattern.operands]
+    spans = operands[0]
+    for operand, distance in zip(operands[1:], pattern.distances, strict=True):
+        spans = _choice([_spans(pair, distance - 1) for pair in ([spans, operand], [operand, spans])])
+    return spans
 
 
 def _place(pattern: Phrase | SloppyPhrase, field: str) -> Clause:
@@ -298,12 +298,12 @@ def _of_signature(node: bound.Filter, trust: TrustSet, *, excluded: bool) -> Cla
 
 def _literal(glob: str) -> str | None:
     """Return the text that a glob without ``*`` and ``?`` matches; None if it has one of these."""
-    found, characters = "", iter(glob)
+    text, characters = "", iter(glob)
     for ch in characters:
         if ch in "*?":
             return None
-        found += next(characters, "") if ch == "\\" else ch
-    return found
+        text += next(characters, "") if ch == "\\" else ch
+    return text
 
 
 def _between(node: bound.Between) -> Clause:

@@ -174,12 +174,12 @@ class KnownWords(Dictionary):
 
     def __init__(self) -> None:
         super().__init__(Reader(()), searched_fields(None))
-        self._near: dict[str, list[str]] = {}
+        self._corrections: dict[str, list[str]] = {}
 
-    def note(self, word: str, near: list[str]) -> None:
+    def note(self, word: str, corrections: list[str]) -> None:
         """Note the corrections of a word that the registry lacks; an empty list means that it has the word."""
-        if near:
-            self._near[word] = near
+        if corrections:
+            self._corrections[word] = corrections
 
     def has(self, _text: str) -> bool:
         """Return False: a word of several parts is looked up by its parts."""
@@ -187,12 +187,12 @@ class KnownWords(Dictionary):
 
     def knows(self, text: str) -> bool:
         """Return whether the registry has a word, as far as it was asked."""
-        return text not in self._near
+        return text not in self._corrections
 
     def nearest(self, part: str, start: str = "") -> tuple[str, float]:
         """Return the closest correction of a word that the registry lacks, and its weight."""
-        near = next((word for word in self._near.get(part, ()) if word.startswith(start)), "")
-        return near, 1.0 - OSA.distance(part, near) / len(part) if near else 0.0
+        correction = next((word for word in self._corrections.get(part, ()) if word.startswith(start)), "")
+        return correction, 1.0 - OSA.distance(part, correction) / len(part) if correction else 0.0
 
 
 class ClusterSearch:
@@ -336,8 +336,8 @@ class ClusterSearch:
         rows = [row._replace(score=_untiered(row.score, row.names), exact="named" in row.names) for row in rows]
         with self._of.cluster.faults(), reading():
             total = int(answer["hits"]["total"]["value"])
-            for each in answer["suggest"]["words"] if parts else ():
-                self._words.note(str(each["text"]), [str(option["text"]) for option in each["options"]])
+            for entry in answer["suggest"]["words"] if parts else ():
+                self._words.note(str(entry["text"]), [str(option["text"]) for option in entry["options"]])
             if stage == "any":
                 total = min(total, max(ANY_LIMIT, 0))
                 rows = rows[: max(total - request.offset, 0)]
@@ -362,8 +362,8 @@ class ClusterSearch:
             values = {"field": "entry", "include": f"{literal}.*", "size": _MOST_VALUES}
             counts[f"{number}"] = {"terms": values}
             counts[f"{number}-missing"] = {"filter": none_of({"prefix": {"entry": start}})}
-        shown_ones = none_of(WITHDRAWN) if self._hides else EVERYTHING
-        aggs: dict[str, Any] = {"shown": {"filter": shown_ones, "aggs": counts}} if counts else {}
+        shown_items = none_of(WITHDRAWN) if self._hides else EVERYTHING
+        aggs: dict[str, Any] = {"shown": {"filter": shown_items, "aggs": counts}} if counts else {}
         if not self._hides:
             return {"aggs": aggs} if aggs else {}
         aggs |= {state: {"filter": is_state(state)} for state in HIDDEN_STATES}
@@ -374,7 +374,7 @@ class ClusterSearch:
         return {state: count for state, count in counts.items() if count}
 
     def _facets(self, answer: Mapping[str, Any]) -> dict[str, Facet]:
-        found = {}
+        facets = {}
         for number, (name, most) in enumerate(self.request.facets):
             counted, start = answer["aggregations"]["shown"], len(FACETS.get(name, name)) + 1
             values = counted[f"{number}"]
@@ -383,13 +383,13 @@ class ClusterSearch:
             pairs = [(str(row["key"])[start:], int(row["doc_count"])) for row in values["buckets"]]
             pairs.sort(key=lambda pair: (-pair[1], pair[0]))
             rest, without = pairs[most:], int(counted[f"{number}-missing"]["doc_count"])
-            found[name] = Facet(tuple(pairs[:most]), len(rest), sum(count for _, count in rest), without)
-        return found
+            facets[name] = Facet(tuple(pairs[:most]), len(rest), sum(count for _, count in rest), without)
+        return facets
 
     # Semantic and hybrid search.
 
     def _by_meaning(self, plan: Plan) -> _Answer | None:
-        """Search in semantic or hybrid mode; return None if a keyword search must answer, for a reason in the warnings."""
+        """Search in semantic or hybrid mode; return None, with a warning, if a keyword search must answer."""
         mode = self._mode(plan)
         self.request = self.request._replace(mode=self.request.mode._replace(name=mode))
         if mode == "keyword":
@@ -467,27 +467,27 @@ class ClusterSearch:
         body = {"query": scored, "size": MOST_COMPARED, **facts, **self._counting()}
         answer = self._of.cluster.search(self._of.index_name, body)
         with self._of.cluster.faults(), reading():
-            found = answer["hits"]["hits"][:MOST_COMPARED]
-            marks = [str(hit["fields"]["mark"][0]) for hit in found]
-            names = [hit.get("matched_queries", ()) for hit in found]
-            keyword = np.asarray([_untiered(float(hit["_score"]), own) for hit, own in zip(found, names, strict=True)])
-            vectors = [HitVectors.read(hit["_source"], self.hits.dimensions) for hit in found]
+            hits = answer["hits"]["hits"][:MOST_COMPARED]
+            marks = [str(hit["fields"]["mark"][0]) for hit in hits]
+            names = [hit.get("matched_queries", ()) for hit in hits]
+            keyword = np.asarray([_untiered(float(hit["_score"]), own) for hit, own in zip(hits, names, strict=True)])
+            vectors = [HitVectors.read(hit["_source"], self.hits.dimensions) for hit in hits]
             hidden, facets = self._hidden(answer), self._facets(answer)
         keyword = np.sqrt(keyword / max(keyword.max(initial=0.0), 1e-9))
-        near = [each.nearest(vector) for each in vectors]
-        fused = fuse(self.request.mode.fusion, np.asarray([cosine for cosine, _ in near]), keyword, threshold)
+        best = [hit_vectors.nearest(vector) for hit_vectors in vectors]
+        fused = fuse(self.request.mode.fusion, np.asarray([cosine for cosine, _ in best]), keyword, threshold)
         if why := fused.why_none_matched():
             self._warnings.append(why)
         exact = np.asarray(["named" in own for own in names], bool)
         order = [at for at in np.lexsort((-fused.total, ~exact)).tolist() if fused.matched[at] or exact[at]]
         page = order[self.request.offset : self.request.offset + self.request.limit]
         similar = {
-            marks[at]: _Similar(near[at][0], float(keyword[at]), float(fused.total[at]), near[at][1]) for at in page
+            marks[at]: _Similar(best[at][0], float(keyword[at]), float(fused.total[at]), best[at][1]) for at in page
         }
         rows = {row.mark: row for row in self.hits.matching(marked(list(similar)), max(len(page), 1))}
         kept = [
-            rows[mark]._replace(score=one.total, exact=bool(exact[at]))
-            for at, (mark, one) in zip(page, similar.items(), strict=True)
+            rows[mark]._replace(score=scores.total, exact=bool(exact[at]))
+            for at, (mark, scores) in zip(page, similar.items(), strict=True)
             if mark in rows
         ]
         return _Answer("hybrid", query, kept, len(order), hidden, facets, similar)
@@ -508,9 +508,9 @@ class ClusterSearch:
         rows, answer = self.hits.ask(body | {"sort": ["_score", *_BY_TIES]} | self._counting())
         with self._of.cluster.faults(), reading():
             total, hidden, facets = int(answer["hits"]["total"]["value"]), self._hidden(answer), self._facets(answer)
-        near = {row.mark: row.vectors.nearest(vector) if row.vectors else (0.0, -1) for row in rows}
-        total_of = {row.mark: max(near[row.mark][0], 0.0) * factors[row.root.space] for row in rows}
-        similar = {mark: _Similar(cosine, 0.0, total_of[mark], section) for mark, (cosine, section) in near.items()}
+        nearest = {row.mark: row.vectors.nearest(vector) if row.vectors else (0.0, -1) for row in rows}
+        total_of = {row.mark: max(nearest[row.mark][0], 0.0) * factors[row.root.space] for row in rows}
+        similar = {mark: _Similar(cosine, 0.0, total_of[mark], section) for mark, (cosine, section) in nearest.items()}
         rows = [row._replace(score=total_of[row.mark]) for row in rows]
         return _Answer("semantic", required, rows, total, hidden, facets, similar)
 
@@ -542,10 +542,10 @@ class ClusterSearch:
         result = replace(result, path=self._of.address_of(result.path), explain=traces)
         if answer.similar is None:
             return result
-        near = answer.similar[row.mark]
-        similarity = round(near.similarity, 4) if np.isfinite(near.similarity) else None
+        scores = answer.similar[row.mark]
+        similarity = round(scores.similarity, 4) if np.isfinite(scores.similarity) else None
         is_hybrid = answer.stage == "hybrid"
-        facts = near.section, near.total, similarity or 0.0, near.keyword
+        facts = scores.section, scores.total, similarity or 0.0, scores.keyword
         match = hybrid_match(row.read.item, self.request.query, *facts) if is_hybrid else None
         return replace(result, similarity=similarity, hybrid=match)
 
