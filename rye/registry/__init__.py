@@ -1,4 +1,4 @@
-"""The façade: one object that finds, loads, verifies and signs the items of a project, its user and the system.
+"""The façade: one object that finds, loads, verifies and signs the items of a project, a user and the system.
 
 Example::
 

@@ -1,4 +1,4 @@
-"""A registry on a cluster, as the façade searches it and publishes to it."""
+"""The engine that searches a registry on a cluster and publishes to it."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ SECTIONS_OF = 50
 """Items whose sections are ranked."""
 
 _LISTED = 200
-"""Items that one page of a list has."""
+"""Items per page of a list."""
 
 
 @contextmanager
 def _left_out(hits: FetchedHits) -> Iterator[None]:
-    """Let the error that an item is not there say that its bytes are no item."""
+    """If an item is not found, add a hint that its bytes were not an item."""
     try:
         yield
     except NotFoundError as error:
@@ -74,7 +74,7 @@ def _left_out(hits: FetchedHits) -> Iterator[None]:
 
 
 class _Current(NamedTuple):
-    """The generation that serves, what it lacks, in words, and its signed lists."""
+    """The live generation, a sentence on what it lacks, and its signed lists."""
 
     generation: Generation
     gap: str
@@ -82,14 +82,14 @@ class _Current(NamedTuple):
 
 
 class ClusterEngine:
-    """Answers from a registry on a cluster, and refuses what that cannot do.
+    """Answers from a registry on a cluster; refuses what a cluster cannot do.
 
     Args:
-        index: Its address.
-        layout: The spaces here, whose trust files and settings count.
-        named_trust: Trust files that count as the user's own.
+        index: The address of the registry.
+        layout: The local spaces, whose trust files and settings apply.
+        named_trust: Trust files to treat as the user's own.
         progress: Called with (items done, items to do, registry).
-        vectors: What embeds queries, and the vectors of the items here.
+        vectors: Embeds queries, and has the vectors of local items.
 
     Raises:
         ArgumentError: ``bad-index``.
@@ -113,15 +113,15 @@ class ClusterEngine:
 
     @property
     def address(self) -> str:
-        """Its address."""
+        """The address of the registry."""
         return str(self.cluster.address)
 
     def search(self, request: Request) -> SearchResponse:
-        """Answer a search.
+        """Run a search.
 
         Raises:
-            UnavailableError: It asks for what a cluster cannot do.
-            EnvironmentFault: The cluster does not answer in full.
+            UnavailableError: A cluster cannot do this.
+            EnvironmentFault: The answer of the cluster is incomplete.
         """
         began = time.perf_counter()
         with self._searching() as (search, settings, current):
@@ -130,11 +130,11 @@ class ClusterEngine:
         return replace(page, warnings=warnings, took_ms=round((time.perf_counter() - began) * 1e3, 3))
 
     def pages(self, request: Request) -> Pages:
-        """Yield the pages of a search, all of one generation; facets are not counted.
+        """Yield the pages of a search, all from one generation; facets are not counted.
 
         Raises:
-            UnavailableError: It asks for what a cluster cannot do.
-            EnvironmentFault: The cluster does not answer in full.
+            UnavailableError: A cluster cannot do this.
+            EnvironmentFault: The answer of the cluster is incomplete.
         """
         with self._searching() as (search, settings, current):
             pages = in_pages(request._replace(facets=()), lambda one: search(one).run(), _LISTED)
@@ -142,11 +142,10 @@ class ClusterEngine:
                 yield replace(page, warnings=(*settings, *page.warnings, *self._lacking(current, page), self._told()))
 
     def _told(self) -> SearchWarning:
-        """Return the warning that an answer is the word of the cluster."""
         return SearchWarning(_WORD_OF_THE_CLUSTER.format(self.address))
 
     def _lacking(self, current: _Current, page: SearchResponse) -> Iterator[SearchWarning]:
-        """Yield warnings about the registry as a whole, and about a space that is empty where nothing was found."""
+        """Yield a warning about missing documents, and one about an empty space if there are no hits."""
         if current.gap:
             yield SearchWarning(current.gap)
         generation = current.generation
@@ -154,11 +153,11 @@ class ClusterEngine:
             yield SearchWarning(f"{self.address} has no items in {page.space} space")
 
     def read(self, request: Request) -> QueryReading:
-        """Return how a query is read, after searching for it.
+        """Run a search; return how its query is read.
 
         Raises:
-            UnavailableError: It asks for what a cluster cannot do.
-            EnvironmentFault: The cluster does not answer in full.
+            UnavailableError: A cluster cannot do this.
+            EnvironmentFault: The answer of the cluster is incomplete.
         """
         from rye.search.explain import reading_of
 
@@ -169,11 +168,11 @@ class ClusterEngine:
         return reading_of(plan, replace(found, warnings=warnings), [(found.stage, str(plan.main))])
 
     def sections(self, request: SectionRequest) -> SectionResponse:
-        """Find whole sections among the first items that the cluster finds, ranked here by words.
+        """Find sections among the first hits of the cluster, ranked locally by words.
 
         Raises:
-            UnavailableError: It asks for what a cluster cannot do.
-            EnvironmentFault: The cluster does not answer in full.
+            UnavailableError: A cluster cannot do this.
+            EnvironmentFault: The answer of the cluster is incomplete.
         """
         from rye.search.sections import SectionSearch
 
@@ -199,22 +198,22 @@ class ClusterEngine:
         return replace(hit, path=address, display_url=f"{address}#L{hit.line}-L{hit.end_line}")
 
     def similar(self, request: Request, item: str) -> NoReturn:
-        """Refuse to find items like one."""
+        """Raise an error: a cluster cannot find similar items."""
         del request, item
         raise cannot("find similar items", AT_HOME)
 
     def why(self, request: Request, item: str) -> NoReturn:
-        """Refuse to explain a hit."""
+        """Raise an error: a cluster cannot explain a hit."""
         del request, item
         raise cannot("explain a hit", AT_HOME)
 
     def skill(self, uri: str) -> NoReturn:
-        """Refuse to hand out the files of a skill."""
+        """Raise an error: a cluster does not have all files of a skill."""
         del uri
         raise cannot("hand out the files of a skill", AT_HOME)
 
     def stats(self, space: str) -> NoReturn:
-        """Refuse to count items by verdict."""
+        """Raise an error: a cluster cannot count items by verdict."""
         del space
         raise cannot("count its items", AT_HOME)
 
@@ -223,16 +222,16 @@ class ClusterEngine:
         return nullcontext()
 
     def _opened(self) -> tuple[Embedder, Model]:
-        """Return the embedder, and the model that it is now."""
+        """Return the embedder and its current model."""
         embedder, probe = self._vectors.probed()
         return embedder, Model(embedder.model, probe)
 
     def load(self, name: str, space: str | None) -> LoadedItem:
-        """Return one item, judged from the bytes that the cluster has of it, as :meth:`rye.Registry.get` does.
+        """Return one item, judged from the bytes that the cluster has, as :meth:`rye.Registry.get` does.
 
         Raises:
             NotFoundError, ArgumentError, ItemError: As :func:`rye.registry.load.load_item`.
-            EnvironmentFault: The cluster does not answer in full.
+            EnvironmentFault: The answer of the cluster is incomplete.
         """
         with self._reading() as (current, load, lists, scratch):
             generation = current.generation
@@ -248,12 +247,12 @@ class ClusterEngine:
     def refs(self, item: str, *, direction: str, depth: int, limit: int) -> Relations:
         """Return the relations around an item, as :meth:`rye.Registry.refs` does.
 
-        Every reference is read from the bytes of the item that states it.
+        Every reference is read from the bytes of the item that has it.
 
         Raises:
             NotFoundError, ArgumentError: As :func:`rye.registry.lookup.find_item`.
-            UnavailableError: They are more than one step away, or too many items would have to be read.
-            EnvironmentFault: The cluster does not answer in full.
+            UnavailableError: ``depth`` is more than 1, or too many items would have to be read.
+            EnvironmentFault: The answer of the cluster is incomplete.
         """
         from rye.registry.relations import relations_of
 
@@ -278,7 +277,7 @@ class ClusterEngine:
 
     @contextmanager
     def _searching(self) -> Iterator[tuple[Callable[[Request], ClusterSearch], tuple[str, ...], _Current]]:
-        """Yield what makes a search of the generation that serves now, warnings about settings and keys, and that."""
+        """Yield a function that makes a search, warnings about settings and keys, and the live generation."""
         with self._reading() as (current, load, lists, scratch):
             now, generation = system_clock(), current.generation
             ranking = ranking_of(self._layout, load.trust, now, list(filter(None, generation.roots)))
@@ -289,7 +288,7 @@ class ClusterEngine:
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[_Current, TrustLoad, CheckedLists, Path]]:
-        """Yield what serves, the trusted keys, its lists under them, and a folder."""
+        """Yield the live generation, the trusted keys, the lists checked with them, and a temporary folder."""
         load, generation = self._layout.load_trust(self._named_trust), read_generation(self.cluster)
         current = self._current
         if current is None or current.generation.index_name != generation.index_name:
@@ -299,14 +298,14 @@ class ClusterEngine:
             yield current, load, lists, Path(scratch)
 
     def publish(self, state: State, *, owner: str, space: str, scope: str, options: PublishOptions) -> PublishReport:
-        """Publish items of a state of the spaces as all that an owner has in the registry.
+        """Publish items of a state of the spaces, which replace all items of the owner in the registry.
 
-        Items of other owners stay as they are. Killed at any moment, the generation before serves on. rye's own items
-        are never published: every installation has them.
+        Items of other owners do not change. If publishing is killed at any moment, the previous generation stays live.
+        rye's own items are never published, because every installation has them.
 
         Args:
-            state: The items.
-            owner: Whose they are; empty for the name of the project's folder.
+            state: The state.
+            owner: The owner of the items; empty for the name of the project's folder.
             space: ``project``, ``user``, ``system`` or ``all``.
             scope: Types and namespaces, as for a search.
             options: How to publish.
@@ -314,7 +313,7 @@ class ClusterEngine:
         Raises:
             ArgumentError: An argument is not valid, or many items would be removed.
             NotFoundError: ``project-not-found``: there is no project here.
-            EnvironmentFault: The cluster is at fault, another publisher is at work, or a file changed meanwhile.
+            EnvironmentFault: The cluster failed, another publisher is at work, or a file changed meanwhile.
             UnavailableError: The client for clusters is not installed.
         """
         options = options._replace(shards=check(SHARDS, options.shards), replicas=check(REPLICAS, options.replicas))
@@ -332,7 +331,7 @@ class ClusterEngine:
         return replace(report, warnings=(*report.warnings, *said))
 
     def _to_publish(self, reader: Reader, owner: str) -> tuple[ItemVectors | None, tuple[str, ...]]:
-        """Return the vectors of items that the registry takes, and warnings about those that it gets none of."""
+        """Return the vectors to publish, if the registry can take them, and warnings if it cannot."""
         without = "the items are published without vectors, only words will find them: "
         try:
             if not self._vectors.can_embed:
@@ -347,7 +346,12 @@ class ClusterEngine:
         return ItemVectors(model, meaning.vectors), meaning.warnings
 
     def _default_owner(self, space: str) -> str:
-        """Return the name of the project's folder."""
+        """Return the name of the project's folder.
+
+        Raises:
+            ArgumentError: ``bad-owner``: the space is not a project's.
+            NotFoundError: ``project-not-found``.
+        """
         if space in ("user", "system"):
             hint = "name whose items they are: --owner NAME"
             raise ArgumentError("bad-owner", f"the items of {space} space have no owner", hint=hint)

@@ -1,4 +1,4 @@
-"""What an agent can find among the skills of a project and its user, and what stands in its way."""
+"""Which skills of a project and its user an agent can find, and the problems that hide them."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ from rye.trust.trust_store import system_clock
 
 _SHINGLE: Final = 5
 _ALIKE: Final = 0.6
-"""Share of common runs of five words from which two texts are near-duplicates."""
+"""Texts with at least this share of runs of five words in common are near-duplicates."""
 _HITS: Final = 5
 _ASKED: Final = 16
-"""Words of a description that are asked, as many as a long request has."""
+"""Words of a description that are used as a query, the length of a long request."""
 _NAMED: Final = 3
 
 CODES: Final[Mapping[str, str]] = {
@@ -65,7 +65,7 @@ CODES: Final[Mapping[str, str]] = {
     "lock-missing": "a skill of a lock file is not there",
     "hidden-text": "a file holds text that a reader does not see",
 }
-"""Code of each finding, and what it means."""
+"""The code of each finding and its meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,10 @@ class Diagnosis(Report):
 
     Attributes:
         code: One of :data:`CODES`.
-        items: ``type:id`` of the items that it is about.
-        message: What was found.
-        fix: The one thing to do.
-        path: The file, or the first of them; empty where it is about no file.
+        items: ``type:id`` of the items concerned.
+        message: The problem.
+        fix: How to fix it.
+        path: The first file concerned; empty if none is.
         line: 1-based line.
     """
 
@@ -94,12 +94,12 @@ class ListingReport(Report):
     """How the skills that a client reads fit into its listing.
 
     Attributes:
-        client: Its name.
+        client: The name of the client.
         skills: How many skills it reads.
-        characters: Of their names and descriptions.
-        budget: Characters that the listing carries; None where its makers state none.
+        characters: Length of their names and descriptions.
+        budget: Characters that the listing can hold; None if the client's makers state no limit.
         cut: The skills whose descriptions are cut or dropped.
-        room: Characters that are left of each where all are shortened alike, else 0.
+        room: Characters left for each description if all are shortened equally, else 0.
         source, date: Where and when the figures were looked up.
     """
 
@@ -118,12 +118,12 @@ class DoctorReport(Report):
     """What an agent can find in a project and the user's space.
 
     Attributes:
-        skills: How many skills there are, copies for several clients counted once.
+        skills: How many skills there are; copies for several clients count once.
         items: How many items there are.
         verdicts: How many items have each verdict.
         listings: One for each client that reads a skill.
-        findings: What stands in the way.
-        warnings: Those of the spaces.
+        findings: The problems.
+        warnings: The warnings of the spaces.
     """
 
     skills: int
@@ -135,7 +135,15 @@ class DoctorReport(Report):
 
 
 class _Item(NamedTuple):
-    """An item as it is on disk: number and root, its file, and of a skill what its folder holds."""
+    """An item read from disk.
+
+    Attributes:
+        doc: Its document number.
+        root, path: Where it is.
+        read: The parsed file.
+        verdict: Its verdict.
+        skill: The content of its folder; None if it is not a skill.
+    """
 
     doc: int
     root: Root
@@ -154,23 +162,23 @@ class _Item(NamedTuple):
 
 
 class Asked(Protocol):
-    """Answers searches over all spaces from one state of the items."""
+    """Runs searches over all spaces on one state of the items."""
 
     def ranked(self, request: Request) -> list[str]:
-        """Return ``type:id`` of the first hits, of which no file is read."""
+        """Return ``type:id`` of the first hits, without reading their files."""
 
     def search(self, request: Request) -> SearchResponse:
-        """Answer a search."""
+        """Run a search."""
 
 
 def diagnose(reader: Reader, trust: TrustSet, engine: Asked, warnings: tuple[str, ...] = ()) -> DoctorReport:
-    """Return what an agent can find in the project and the user's space, and what stands in its way.
+    """Return what an agent can find in the project and the user's space, and the problems.
 
     Args:
-        reader: Over all spaces.
+        reader: A reader over all spaces.
         trust: The trusted keys.
-        engine: Answers searches.
-        warnings: Those of the spaces.
+        engine: Runs searches.
+        warnings: The warnings of the spaces.
     """
     findings = list[Diagnosis]()
     items = list(_items(reader, trust, findings))
@@ -197,12 +205,12 @@ _REMOVE: Final = "remove it, or ask who wrote it what it is for"
 
 
 def _items(reader: Reader, trust: TrustSet, findings: list[Diagnosis]) -> Iterator[_Item]:
-    """Yield the items of the project and the user as they are on disk; what cannot be read is a finding."""
+    """Yield the items of the project and the user, read from disk; add a finding for each unreadable file."""
     now = system_clock()
     for part in reader.parts:
         if part.root.space is Space.SYSTEM:
             continue
-        folders = dict[str, SkillFolder]()  # so that each skill is read once
+        folders = dict[str, SkillFolder]()  # a cache, so that each skill is read once
         for doc in part.live.nonzero()[0].tolist():
             path, kind, item_id = part.segment.paths[doc], TYPE_NAMES[part.segment.types[doc]], part.segment.ids[doc]
             try:
@@ -229,7 +237,7 @@ def _hidden(item: _Item) -> tuple[str, ...]:
 
 
 def _listing(listing: Listing, copies: Sequence[_Item]) -> ListingReport | None:
-    """Return how the skills that a client reads fit into its listing; None where it reads none."""
+    """Return how the skills that a client reads fit into its listing; None if it reads none."""
     entries = dict[str, Entry]()
     for item in copies:
         client = item.root.client
@@ -261,7 +269,7 @@ def _cut(report: ListingReport) -> Diagnosis:
 
 
 def _descriptions(skills: Iterable[_Item]) -> Iterator[Diagnosis]:
-    """Yield what is wrong with descriptions: one finding for each fault, with all skills that have it."""
+    """Yield a finding for each fault of descriptions, with all skills that have it."""
     rows = defaultdict[str, list[_Item]](list)
     for item in skills:
         stated = item.read.item.metadata.get("description")
@@ -284,7 +292,7 @@ def _descriptions(skills: Iterable[_Item]) -> Iterator[Diagnosis]:
 
 
 def _competing(skills: Sequence[_Item], engine: Asked) -> Iterator[Diagnosis]:
-    """Yield the skills that are not the first hit for their own descriptions, and pairs that say nearly the same."""
+    """Yield skills that are not the first hit for their own description, and pairs of near-duplicates."""
     by_ref, pairs = {item.ref: item for item in skills}, set[tuple[str, str]]()
     for item in skills:
         text = " ".join(without_others(item.read.item.description).split()[:_ASKED])
@@ -307,7 +315,6 @@ def _competing(skills: Sequence[_Item], engine: Asked) -> Iterator[Diagnosis]:
 
 
 def _request(text: str, *, explain: bool = False) -> Request:
-    """Return a request for the skills that words find first."""
     options = {"scope": "directive", "filters": {"format": "skill"}, "limit": _HITS, "mode": "keyword"}
     return make_request(text, {**options, "lenient": True, "explain": explain})
 
@@ -318,7 +325,7 @@ def _shingles(text: str) -> frozenset[int]:
 
 
 def _same_names(copies: Sequence[_Item]) -> Iterator[Diagnosis]:
-    """Yield the skills of one name whose files differ: clients that read different folders do different things."""
+    """Yield skills with the same name but different files, which make clients behave differently."""
     groups = defaultdict[str, list[_Item]](list)
     for item in copies:
         groups[item.ref].append(item)
@@ -334,7 +341,7 @@ def _digest(item: _Item) -> str:
 
 
 def _broken(reader: Reader, trust: TrustSet, items: Sequence[_Item]) -> Iterator[Diagnosis]:
-    """Yield references that lead nowhere, and metadata that a client may not read."""
+    """Yield references to missing files, and metadata that a client may not read."""
     dangling = graph_of(reader).mask("dangling")
     for item in {item.ref: item for item in reversed(items)}.values():
         if item.read.item.note:
@@ -351,7 +358,7 @@ def _broken(reader: Reader, trust: TrustSet, items: Sequence[_Item]) -> Iterator
 
 
 def _sources(copies: Sequence[_Item]) -> Iterator[Diagnosis]:
-    """Yield skills that neither a signature nor a lock file accounts for, and those that are not as that says."""
+    """Yield skills without a signature or lock entry, and skills that differ from their lock entry."""
     unknown = [item for item in copies if item.verdict is Verdict.UNSIGNED and not installed_from(item.root, item.read)]
     if unknown:
         names = tuple(dict.fromkeys(item.ref for item in unknown))

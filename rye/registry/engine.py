@@ -1,4 +1,4 @@
-"""What answers the questions of a registry: the indexes of this machine, or a cluster with the same few methods."""
+"""The engine of a registry: the local indexes, or a cluster behind the same few methods."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ A = TypeVar("A", SearchResponse, SectionResponse)
 
 
 _PAGE = 500
-"""Items of one page of a list."""
+"""Items per page of a list."""
 
 
 Pages = Generator[SearchResponse, None, None]
-"""The pages of one search; whoever does not take all of them closes it."""
+"""The pages of one search. Close the generator if you do not read all of them."""
 
 
 def in_pages(request: Request, search: Callable[[Request], SearchResponse], size: int) -> Pages:
-    """Yield the pages of a search: each has ``size`` hits at most, and the first alone counts facets."""
+    """Yield the pages of a search. Each has at most ``size`` hits, and only the first counts facets."""
     at, end, facets = request.offset, request.offset + request.limit, request.facets
     while True:
         page = search(request._replace(offset=at, limit=min(size, end - at), facets=facets))
@@ -52,32 +52,32 @@ def in_pages(request: Request, search: Callable[[Request], SearchResponse], size
 
 
 class Engine(Protocol):
-    """What answers the questions of a registry; :class:`rye.Registry` says what each method returns and raises.
+    """Answers the questions of a registry; :class:`rye.Registry` documents what each method returns and raises.
 
-    One on a cluster refuses what it cannot do with ``not-on-cluster``.
+    The engine of a cluster raises ``not-on-cluster`` for what it cannot do.
     """
 
     @property
     def address(self) -> str | None:
-        """The address of the registry on a cluster; None for the spaces of this machine."""
+        """The address of the registry on a cluster; None for the local spaces."""
 
     def search(self, request: Request) -> SearchResponse:
-        """Answer a search."""
+        """Run a search."""
 
     def pages(self, request: Request) -> Pages:
-        """Yield the pages of a search with whatever limit, all from one state; the first has the facets."""
+        """Yield the pages of a search with any limit, all from one state; the first page has the facets."""
 
     def sections(self, request: SectionRequest) -> SectionResponse:
-        """Answer a search for sections."""
+        """Search for sections."""
 
     def similar(self, request: Request, item: str) -> SearchResponse:
-        """Return items like one."""
+        """Return items similar to an item."""
 
     def read(self, request: Request) -> QueryReading:
         """Return how a query is read."""
 
     def why(self, request: Request, item: str) -> Why:
-        """Return why an item is a hit, or why it is not."""
+        """Return why an item is or is not a hit."""
 
     def load(self, name: str, space: str | None) -> LoadedItem:
         """Return one item, verified from its bytes."""
@@ -86,39 +86,39 @@ class Engine(Protocol):
         """Return the relations around an item."""
 
     def skill(self, uri: str) -> FoundSkill:
-        """Return the skill that an address leads into."""
+        """Return the skill that a URI leads into."""
 
     def stats(self, space: str) -> Stats:
         """Return how many items there are."""
 
     def single_scan(self) -> AbstractContextManager[None]:
-        """Answer all calls of this thread from one state of the items."""
+        """Use one state of the items for all calls of this thread in the block."""
 
 
 class _OfState(NamedTuple):
-    """Answers searches from one state, which ``context`` gives what they read."""
+    """Runs searches on one state; ``context`` makes their context."""
 
     state: State
     context: Callable[[State, Request], SearchContext]
 
     def ranked(self, request: Request) -> list[str]:
-        """Return ``type:id`` of the first hits, of which no file is read."""
+        """Return ``type:id`` of the first hits, without reading their files."""
         search = Search(request, self.context(self.state, request))
         docs = search.answer(search.read(), search.allowed()).top.docs[: request.limit].tolist()
         return [":".join(search.reader.key_of(doc)) for doc in docs]
 
     def search(self, request: Request) -> SearchResponse:
-        """Answer a search."""
+        """Run a search."""
         return Search(request, self.context(self.state, request)).run()
 
 
 class LocalEngine:
-    """Answers from the indexes of this machine, which each question refreshes.
+    """Answers from the local indexes, refreshing them for each question.
 
     Args:
         indexes: The indexes.
-        vectors: The vectors beside them.
-        max_staleness: Seconds for which a scan of the spaces serves further questions.
+        vectors: The vectors of the same items.
+        max_staleness: Seconds for which further questions reuse a scan of the spaces.
     """
 
     address = None
@@ -129,7 +129,7 @@ class LocalEngine:
         self.max_staleness = max_staleness
 
     def search(self, request: Request) -> SearchResponse:
-        """Answer a search."""
+        """Run a search."""
         return self._answer(request.space, partial(self._searched, request))
 
     def pages(self, request: Request) -> Pages:
@@ -138,7 +138,7 @@ class LocalEngine:
         yield from in_pages(request, partial(self._page, state), _PAGE)
 
     def _page(self, state: State, request: Request) -> SearchResponse:
-        """Answer a search from a state, or where that turns out to be damaged, from one that is rebuilt."""
+        """Run a search on a state; rebuild the state if it turns out to be damaged."""
         work = partial(self._searched, request)
         try:
             return self._answered(state, request.space, work, time.perf_counter())
@@ -156,7 +156,7 @@ class LocalEngine:
         return self._answer(items.space, lambda state: SectionSearch(request, self._context(state, items)).run())
 
     def similar(self, request: Request, item: str) -> SearchResponse:
-        """Return items like one."""
+        """Return items similar to an item."""
         from rye.search.similar import SimilarSearch
 
         def work(state: State) -> SearchResponse:
@@ -177,7 +177,7 @@ class LocalEngine:
         return self.ask(work)
 
     def why(self, request: Request, item: str) -> Why:
-        """Return why an item is a hit, or why it is not."""
+        """Return why an item is or is not a hit."""
         from rye.search.explain import Explainer
 
         def work(state: State) -> Why:
@@ -207,7 +207,7 @@ class LocalEngine:
         return self.ask(work)
 
     def skill(self, uri: str) -> FoundSkill:
-        """Return the skill that an address leads into."""
+        """Return the skill that a URI leads into."""
         from rye.registry.skills import find_skill
 
         return self.ask(lambda state: find_skill(state, uri))
@@ -219,7 +219,7 @@ class LocalEngine:
         return self.ask(lambda state: stats_of(state, space))
 
     def diagnose(self) -> DoctorReport:
-        """Return what an agent can find in the project and the user's space, and what stands in its way."""
+        """Return which skills of the project and the user an agent can find, and the problems."""
         from rye.registry.doctor import diagnose
 
         def work(state: State) -> DoctorReport:
@@ -229,14 +229,14 @@ class LocalEngine:
         return self.ask(work)
 
     def single_scan(self) -> AbstractContextManager[None]:
-        """Scan once for all calls that this thread makes within."""
+        """Scan once for all calls of this thread in the block."""
         return self._indexes.hold(self.max_staleness)
 
     def ask(self, work: Callable[[State], T]) -> T:
-        """Return what a function makes of a fresh state of the indexes.
+        """Call a function with a fresh state of the indexes; return its result.
 
         Raises:
-            NotFoundError: With a hint where to look, if there are no items at all.
+            NotFoundError: With a hint where items were looked for, if there are none at all.
         """
 
         def answered(state: State) -> T:
@@ -248,7 +248,7 @@ class LocalEngine:
         return self._indexes.answer(answered, self.max_staleness)
 
     def _answer(self, space: str, work: Callable[[State], A]) -> A:
-        """Return a response with the warnings of the state that it is of, and how long it took."""
+        """Return a response with the warnings of its state and the time it took."""
         began = time.perf_counter()
         return self.ask(lambda state: self._answered(state, space, work, began))
 

@@ -1,4 +1,4 @@
-"""Findability: how often the first hits of a search are the items that people expect for their questions."""
+"""Findability: how often a question's first hits include the item that answers it."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ if TYPE_CHECKING:
 # ruff: noqa: PTH112, PTH113 - these never raise, whatever the path
 
 QUESTION_FILES = ("evals.csv", "evals.json", "trigger_eval.json")
-"""Names of the files that a folder is searched for."""
+"""Names of question files that are looked for in a folder."""
 
 MAX_LOOKED_AT = 1_000_000
-"""Files of a folder that are looked at."""
+"""Maximum files to look at in a folder."""
 
 _CLOSED = frozenset({".git", MODULES})
 _HITS = 10
-"""How many hits are looked at; an item behind them counts as not found."""
+"""How many hits are examined; an item ranked lower counts as not found."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Report):
-    """The outcome of a question: its first hit, and the rank of the item that is expected or must not be found.
+    """The result of one question.
 
     Attributes:
-        question, place: The text, and where it stands.
-        expected: ``type:id`` of the item.
-        rank: The rank of the item among the hits; None where it is no hit.
-        winner: ``type:id`` of the first hit; empty where nothing was found.
-        decided_by: Parts of the query that speak most for the winner.
-        reasons: Why the expected item is no hit.
+        question, place: The text, and where it is written.
+        expected: ``type:id`` of the item that should be the first hit or, for a negative question, should not.
+        rank: The rank of the item among the hits; None if it is not a hit.
+        winner: ``type:id`` of the first hit; empty if there is none.
+        decided_by: Parts of the query that favour the winner most.
+        reasons: Why the expected item is not a hit.
     """
 
     question: str
@@ -65,7 +65,7 @@ class Outcome(Report):
 
 @dataclass(frozen=True, slots=True)
 class Unmeasured(Report):
-    """A file or question that cannot be measured, as its item does not exist or the file cannot be read."""
+    """A question or file that could not be measured, because its item does not exist or it cannot be read."""
 
     place: str
     question: str
@@ -77,14 +77,14 @@ class Findability(Report):
     """How well questions find the items that answer them.
 
     Attributes:
-        questions: Questions with an expected item; the three figures are about them.
+        questions: Questions with an expected item; the next three figures are about them.
         hit_at_1, hit_at_3: Share of questions whose item is the first hit, or among the first three.
         mrr: Mean reciprocal rank among the first ten hits.
-        negatives: Questions that an item must not answer.
-        skipped: Questions that name no item at all.
+        negatives: Questions that an item should not answer.
+        skipped: Questions without an item.
         failures: Questions whose first hit is another item.
-        false_hits: Questions whose first hit is the item that must not answer them.
-        errors: What could not be measured.
+        false_hits: Questions whose first hit is the item that should not answer them.
+        errors: Questions and files that could not be measured.
         methods: How many questions were ranked by each ``method`` of a search.
         warnings: Warnings about the items, not about single questions.
     """
@@ -103,12 +103,12 @@ class Findability(Report):
 
 
 def find_questions(path: Path) -> tuple[list[Question], list[Unmeasured]]:
-    """Return the questions of a file, or of all files of a folder, each once, and what could not be read there.
+    """Read the questions of a file, or of the :data:`QUESTION_FILES` of a folder; return them and the read errors.
 
-    In a folder, files are looked for that are named as in :data:`QUESTION_FILES`.
+    A question that occurs several times is returned once.
 
     Raises:
-        ItemError: The file cannot be read, or there are too many questions or folders.
+        ItemError: The file cannot be read, or there are too many questions or files.
         NotFoundError: ``no-questions``.
     """
     found, errors, is_folder = dict[tuple[str, str, bool], Question](), list[Unmeasured](), os.path.isdir(path)
@@ -129,7 +129,7 @@ def find_questions(path: Path) -> tuple[list[Question], list[Unmeasured]]:
 
 
 def _files_below(folder: Path) -> Iterator[str]:
-    """Yield the paths of files of questions below a folder, also in hidden folders, but through no link."""
+    """Yield the paths of question files below a folder, also in hidden folders; links are not followed."""
     for count, found in enumerate(tree(str(folder), lambda path: PurePath(path).name in _CLOSED)):
         if count >= MAX_LOOKED_AT:
             raise ItemError("too-many-files", f"{folder} has over {MAX_LOOKED_AT:,} files", hint="name a folder in it")
@@ -153,7 +153,7 @@ def _read(path: Path, name: str) -> list[Question]:
 
 
 def evaluate(engine: Engine, path: Path, options: Mapping[str, Any], progress: Progress | None = None) -> Findability:
-    """Search the questions of a file or folder, and compare the first hits with the items that are expected."""
+    """Search for the questions of a file or folder, and compare the first hits with the expected items."""
     questions, errors = find_questions(path)
     outcomes: dict[bool, list[Outcome]] = {True: [], False: []}
     with engine.single_scan():
@@ -187,10 +187,10 @@ class _Evaluation:
     """Measures single questions.
 
     Attributes:
-        methods: How many were ranked by which method.
+        methods: How many questions were ranked by each method.
 
     Args:
-        engine: What is searched.
+        engine: The engine to search.
         options: The options of each search.
     """
 
@@ -199,27 +199,27 @@ class _Evaluation:
         self._engine, self._options, self._items = engine, options, dict[str, str]()
 
     def measure(self, question: Question) -> Outcome:
-        """Search one question; return the rank of its item, and where it is expected and not first, why.
+        """Search for one question; return the rank of its item, and why an expected item is not first.
 
         Raises:
-            RyeError: There is no such item, or the question cannot be searched.
+            RyeError: The item does not exist, or the question cannot be searched.
         """
         item, hits, text = self._resolve(question.item), dict[str, SearchResult](), question.text
         response = self._engine.search(make_request(text, {**self._options, "limit": _HITS, "explain": True}))
         self.methods[response.method] += 1
-        for hit in response.results:  # of copies in several spaces the first counts
+        for hit in response.results:  # the first of several copies counts
             hits.setdefault(f"{hit.type}:{hit.id}", hit)
         winner, expected, reasons = next(iter(hits), ""), hits.get(item), tuple[str, ...]()
         rank = [*hits].index(item) + 1 if expected else None
         if rank is None and question.is_answer:
-            with suppress(RyeError):  # a cluster does not explain
+            with suppress(RyeError):  # a cluster cannot explain hits
                 why = self._engine.why(make_request(text, self._options, WhyOptions), item)
                 expected, rank, reasons = why.hit, why.rank, tuple(reason.message for reason in why.reasons)
         decided_by = decisive(hits.get(winner), expected) if question.is_answer and rank != 1 else ()
         return Outcome(text, question.place, item, rank, winner, decided_by, reasons)
 
     def _resolve(self, name: str) -> str:
-        """Return ``type:id`` of an item; a skill is meant where another item has the same name."""
+        """Return ``type:id`` of an item; a skill takes precedence over other items of the same name."""
         if name not in self._items:
             try:
                 item = self._engine.load(f"skill:{name}", None).item

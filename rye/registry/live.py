@@ -1,4 +1,4 @@
-"""The registry that a server keeps open: watched, its vectors made, and opened anew once other folders hold items."""
+"""The registry that a server keeps open: watched, embedded in the background, and reopened when its folders change."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _LOOK = 1.0
-"""Seconds between two looks for folders that have come or gone."""
+"""Seconds between two checks for folders that were added or removed."""
 
 _PATIENCE = 2.0
-"""Seconds to wait for embedding when it is to end."""
+"""Seconds to wait for the embedding thread to end."""
 
 Changed = Callable[["Sequence[Root]", Collection[Path]], None]
 """Called with the roots of a registry and the files below them that changed."""
@@ -33,11 +33,11 @@ class Live:
     """A registry that stays open. Safe to use from several threads.
 
     Args:
-        open_registry: Opens it, now and whenever other folders of its project or user hold items.
-        changed: Called from another thread with its roots and the files that have changed; None watches nothing.
+        open_registry: Opens the registry; called again when the folders with items change.
+        changed: Called from another thread with the roots and the files that changed; None to watch nothing.
 
     Attributes:
-        registry: The one that was opened last.
+        registry: The registry opened last.
     """
 
     def __init__(self, open_registry: Callable[[], Registry], changed: Changed | None = None) -> None:
@@ -58,9 +58,9 @@ class Live:
 
     @contextmanager
     def used(self, is_wanted: Callable[[], bool] = lambda: True) -> Iterator[Registry]:
-        """Give the registry, opened anew where that is due.
+        """Yield the registry, reopened if necessary.
 
-        After a use that is still wanted in the end, changes are indexed as they happen, and missing vectors made.
+        If `is_wanted()` is still true after the block, index changes as they happen and make the missing vectors.
         """
         with self._lock:
             if not self._closed and time.monotonic() - self._looked >= _LOOK:
@@ -73,7 +73,7 @@ class Live:
             self._start_embedding(registry)
 
     def _renew(self) -> None:
-        """Open another registry unless the same folders hold items as before."""
+        """Reopen the registry if other folders hold items now."""
         before = self._watch
         if self.registry.is_current:
             self._looked = time.monotonic()
@@ -83,14 +83,14 @@ class Live:
             threading.Thread(target=before.stop, name="rye-retire", daemon=True).start()
 
     def _start_embedding(self, registry: Registry) -> None:
-        """Start the thread that makes the vectors still missing, if there are any; one at a time, none once closed."""
+        """Start the thread that makes missing vectors, unless it runs, there are none, or the registry is closed."""
         with self._lock:
             if registry.lacks_vectors and not self._embedding.is_alive() and not self._closed:
                 self._embedding = threading.Thread(target=_embed_rest, args=(registry,), name="rye-embed", daemon=True)
                 self._embedding.start()
 
     def close(self) -> None:
-        """Stop watching and embedding; whoever uses the registry may still do so."""
+        """Stop watching and embedding; the registry itself stays usable."""
         with self._lock:
             self._closed = True
         if self._watch is not None:
@@ -100,7 +100,6 @@ class Live:
 
 
 def _embed_rest(registry: Registry) -> None:
-    """Make the vectors that a search had no time to make."""
     try:
         registry.embed()
     except (RyeError, OSError) as error:  # the next search reports it

@@ -1,4 +1,4 @@
-"""One item, read and verified from its bytes, with the copies in other spaces that it shadows or is shadowed by."""
+"""Loads one item: reads and verifies its bytes, and names the copies in other spaces that shadow it or are shadowed."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def load_item(
     """Read one item and verify exactly the bytes returned.
 
     Args:
-        reader: Over all spaces.
+        reader: A reader over all spaces.
         trust: The trusted keys.
         name: ``type:id``, or an id that only one type has.
-        space: Where to look; None and ``all`` take the highest-priority space that has it.
+        space: The space to look in; None and ``all`` take the highest-priority space that has the item.
         read: Reads a file as :func:`rye.spaces.signed.read_item` does.
 
     Raises:
@@ -73,5 +73,5 @@ def load_item(
 
 
 def _text(data: bytes) -> str:
-    """Return the text of an item's file; its signature line, which is no part of the item, may be no UTF-8."""
+    """Decode an item's file; its signature line, which is not part of the item, may not be UTF-8."""
     return data.decode("utf-8-sig", "backslashreplace")

@@ -1,7 +1,7 @@
-"""Find the documents of an item by the name that people and agents use, and explain why one is a hit.
+"""Find the documents of an item by name, and explain why one is a hit.
 
-A name is ``type:id``, or an id alone where only one type has it. All questions are put to one reader, so naming an item
-costs one scan of the spaces, whether it is found or not.
+A name is ``type:id``, or an id that only one type has. All lookups use one reader, so finding an item costs one scan of
+the spaces, also if it does not exist.
 """
 
 # ruff: noqa: PTH100, PTH117 - links stay as they are, and a text need not be a path
@@ -33,30 +33,30 @@ if TYPE_CHECKING:
 
 _SEARCH = "rye search finds items by what they say"
 _NAMED = 3
-"""How many similar names an error suggests."""
+"""Maximum similar names in an error."""
 _SIMILARITY = 0.6
-"""The least similarity (0 to 1) of an id that is suggested."""
+"""Minimum similarity (0 to 1) of a suggested id."""
 
 
 def check_space(space: str) -> None:
-    """Raise ArgumentError ``bad-space`` unless this is ``all`` or a space."""
+    """Raise ArgumentError ``bad-space`` unless the text is ``all`` or a space."""
     check(parameters_of(SpaceOptions)["space"], space)
 
 
 def find_item(reader: Reader, name: str, space: str = "all") -> list[tuple[Part, int]]:
-    """Return every document of the one item that a name means, highest priority first.
+    """Return every document of the item that a name means, highest priority first.
 
-    A name that no item has is read as people and agents write names: ``@type:id``, ``id.py``, ``skill:NAME``,
-    ``skill://SPACE/ID``, the path of a file, a link to one, or the last part of an id that only one item has.
+    If no item has the name, other spellings are tried: ``@type:id``, ``id.py``, ``skill:NAME``, ``skill://SPACE/ID``,
+    the path of a file, a link to one, or the last part of an id that only one item has.
 
     Args:
-        reader: Over all spaces, so that an error can say where else the item is.
+        reader: A reader over all spaces, so that an error can say where else the item is.
         name: ``type:id``, or an id that only one type has.
-        space: Where to look: in all, in one space, or in one source such as ``system:acme``.
+        space: Where to look: ``all``, a space, or a source such as ``system:acme``.
 
     Raises:
-        ArgumentError: ``bad-item``; ``bad-type``; ``bad-space``; ``ambiguous-item`` when several items are meant.
-        NotFoundError: ``item-not-found``; the hint says where it is, or the nearest names.
+        ArgumentError: ``bad-item``; ``bad-type``; ``bad-space``; ``ambiguous-item`` if the name fits several items.
+        NotFoundError: ``item-not-found``; the hint says where the item is, or lists the most similar names.
     """
     try:
         return _find(reader, name, space)
@@ -89,7 +89,7 @@ def find_item(reader: Reader, name: str, space: str = "all") -> list[tuple[Part,
 
 
 def path_on_disk(text: str) -> str:
-    """Return the absolute path that a text is, or that it leads to from here if there is something; else nothing."""
+    """Return the absolute path if the text is one or names an existing file here; else an empty text."""
     if "\0" in text or not ("/" in text or os.sep in text or "." in text):
         return ""
     path = os.path.expanduser(text)
@@ -97,7 +97,7 @@ def path_on_disk(text: str) -> str:
 
 
 def _fits(part: Part, local: int, spelling: Spelling) -> bool:
-    """Return whether the file of an item has the extension and format, and lies in the place, that a name demands."""
+    """Return whether an item's file has the extension, format and place that a spelling requires."""
     root, path = part.root, part.segment.paths[local]
     places = ("", root.source, str(root.space), ":".join(filter(None, (root.space, root.bundle))))
     is_such = spelling.format in ("", root.describe(path)[0])
@@ -105,7 +105,7 @@ def _fits(part: Part, local: int, spelling: Spelling) -> bool:
 
 
 def _at_place(reader: Reader, place: str) -> Iterator[Spelling]:
-    """Yield the item of the file, or of the skill's folder, at an absolute path."""
+    """Yield the item of the file, or of the skill folder, at an absolute path."""
     for root, _ in reader.snapshots:
         bases = {os.path.abspath(root.path): place, real_path(root.path): real_path(place)}
         for base, path in bases.items():
@@ -114,7 +114,7 @@ def _at_place(reader: Reader, place: str) -> Iterator[Spelling]:
 
 
 def _below_roots(reader: Reader, text: str) -> Iterator[Spelling]:
-    """Yield the item whose path a relative one is the end of, as it stands in an answer about another folder."""
+    """Yield the item whose path ends with a relative path, such as one from an answer about another folder."""
     parts = [part for part in text.replace("\\", "/").split("/") if part not in ("", ".")]
     if len(parts) < 2 or ".." in parts or "://" in text:
         return
@@ -126,13 +126,13 @@ def _below_roots(reader: Reader, text: str) -> Iterator[Spelling]:
 
 
 def _of_file(root: Root, rel: str) -> Iterator[Spelling]:
-    """Yield the item that a path below a root stands for."""
+    """Yield the item at a path below a root."""
     if file := root.find(rel) or (root.find(f"{rel}/{SKILL_FILE}") if root.has_skills else None):
         yield Spelling(f"{file.item_type}:{file.item_id}", PurePosixPath(file.rel_path).suffix, root.source)
 
 
 def _aliased(reader: Reader, name: str) -> Iterator[Spelling]:
-    """Yield the item that a name is a link to."""
+    """Yield the item that a link with this name leads to."""
     kind, colon, rest = name.partition(":")
     kinds = TYPE_NAMES if not colon else [kind] if kind in TYPE_NAMES else []
     if found := aliased([root for root, _ in reader.snapshots], kinds, rest if colon else name):
@@ -140,7 +140,7 @@ def _aliased(reader: Reader, name: str) -> Iterator[Spelling]:
 
 
 def _by_last_part(reader: Reader, name: str) -> str:
-    """Return ``type:id`` of the one item whose id ends with this part; empty if there is none.
+    """Return ``type:id`` of the item whose id ends with this part; empty if there is none.
 
     Raises:
         ArgumentError: ``ambiguous-item``: there are several.
@@ -160,12 +160,12 @@ def _ambiguous(name: str, names: Sequence[str]) -> ArgumentError:
 
 
 def reading(name: str, item: str) -> tuple[str, ...]:
-    """Return the warning that a name was read as a reference to an item, ``type:id``; nothing where it is its name."""
+    """Return a warning that a name was read as a reference to ``type:id``; nothing if the name is exact."""
     return () if name in (item, item.partition(":")[2]) else (f"read as a reference to {item}",)
 
 
 def _find(reader: Reader, name: str, space: str) -> list[tuple[Part, int]]:
-    """Return the documents of an item by its exact name; errors are those of :func:`find_item`."""
+    """Return the documents of an item by its exact name; raises the errors of :func:`find_item`."""
     given: object = name
     if not isinstance(given, str) or not given.strip():
         raise ArgumentError("bad-item", f"item is {name!r}", hint="name it as type:id, or by its id")
@@ -207,12 +207,12 @@ def _find(reader: Reader, name: str, space: str) -> list[tuple[Part, int]]:
 
 
 def nearest_names(item_id: str, names: Iterable[str], item_type: str = "") -> list[str]:
-    """Return up to three of some ``type:id`` whose ids are most similar to one, whatever their case, best first.
+    """Return up to three of the ``type:id`` names whose ids are most similar to one, ignoring case, best first.
 
     Args:
-        item_id: The id that was asked for.
-        names: ``type:id`` of the items there are.
-        item_type: The type that was asked for; of one id, items of this type come first.
+        item_id: The id to compare with.
+        names: ``type:id`` of the existing items.
+        item_type: The preferred type if several items have the same id.
     """
     folded = item_id.casefold()
     by_id: dict[str, list[str]] = {}
@@ -230,17 +230,17 @@ def why_of(
     item: str,
     explain: Callable[[Request], Explainer],
 ) -> Why:
-    """Return why an item is a hit of a search, or why it is not.
+    """Return why an item is or is not a hit of a search.
 
     Args:
-        copies: What :func:`find_item` found; the first that is searched is meant.
+        copies: The documents that :func:`find_item` returned; the first one in a searched space is explained.
         request: The search.
-        item: How it was named.
-        explain: Returns a search that can be asked about items.
+        item: The name that the caller used.
+        explain: Returns an explainer for a search.
 
     Raises:
         ArgumentError: An argument is not valid.
-        QueryError: As a search.
+        QueryError: The query is not valid.
     """
     from rye.search.explain import MissReason
 

@@ -1,4 +1,4 @@
-"""New items: frames to fill in, and copies of files from elsewhere, with metadata read from their text."""
+"""New items: templates to fill in, and copies of other files with metadata derived from their text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from rye.trust.model import Origin
 
 SKILL = "skill"
 KINDS = (*map(str, ItemType), SKILL)
-"""What a frame can be of."""
+"""Kinds of templates."""
 
 _ID = re.compile(r"[\w-][\w.-]*(?:/[\w-][\w.-]*)*")
 _TODO = "Say in one sentence what this is for."
@@ -46,20 +46,20 @@ _TEXTS = {
     **dict.fromkeys((".md", ".markdown", ".rst", ".txt"), ""),
     **dict.fromkeys((".mdc", ".prompt", ".prompty"), "directive"),
 }
-"""Extension of a text that is taken in → the type of item that it becomes; empty where its name and text decide."""
+"""Extension of an imported text → the item type it becomes; empty if its name and text decide."""
 
 _INSTRUCTIONS = re.compile(r"(?:.*\.(?:prompt|instructions)|SKILL|AGENTS|CLAUDE|GEMINI)\.md")
 _BLOCK = re.compile(r"(?:---[ \t]*|```ya?ml[ \t]*)\r?\n.*?^(?:---|```)[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _OWN_NAME = re.compile(r"^((?:tool_|item_|directive_)?(?:name|id|category|type))(?=[ \t]*:)", re.MULTILINE)
 _OVERLINE = re.compile(r"\A\s*([^\w\s])\1{2,}[ \t]*\n")
-"""The line above a title of reStructuredText; the one below it is that of Markdown, too."""
+"""The line above a title in reStructuredText. The line below it is also valid Markdown."""
 
 _NO_FILE = "it is a link or no file; name what a link leads to"
 _SKIPPED = {"node_modules", "venv", "site-packages"}
 
 
 class NewFile(NamedTuple):
-    """A file to write: its path below the folder that is written to, its bytes, and ``type:id`` if it is an item."""
+    """A file to write: its path below the target folder, its bytes, and ``type:id`` if it is an item."""
 
     rel_path: str
     data: bytes
@@ -68,7 +68,7 @@ class NewFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile(Report):
-    """A file that was ``written`` or ``extended``, or would be; or was there already and ``kept`` as it is."""
+    """A file, and the action taken or planned: ``written``, ``extended``, or ``kept`` because it already exists."""
 
     path: str
     ref: str
@@ -77,17 +77,17 @@ class WrittenFile(Report):
 
 @dataclass(frozen=True, slots=True)
 class NewFiles(Report):
-    """What was written, or in a dry run would be, and what was left out and why."""
+    """The files written, or in a dry run to be written, and warnings about those left out."""
 
     files: tuple[WrittenFile, ...]
     warnings: tuple[str, ...] = ()
 
 
 def project_folder(layout: Layout) -> Path:
-    """Return the folder of the project; where there is none, that of the git repository, or the working directory.
+    """Return the folder of the project; without one, that of the git repository, else the working directory.
 
     Raises:
-        EnvironmentFault: ``unusable-project``: the home folder, whose ``.ai`` is the user space.
+        EnvironmentFault: ``unusable-project``: it is the home folder, whose ``.ai`` is the user space.
     """
     if layout.project is not None:
         return layout.project
@@ -103,7 +103,7 @@ def project_folder(layout: Layout) -> Path:
 
 
 def _base(layout: Layout, space: str) -> Root:
-    """Return the folder below which every file is written: that of the project, or the home folder.
+    """Return the root below which files are written: the project's folder or the home folder.
 
     Raises:
         EnvironmentFault: ``unsafe-owner``, ``project-elsewhere`` or ``unusable-project``.
@@ -114,7 +114,7 @@ def _base(layout: Layout, space: str) -> Root:
 
 
 def write_files(base: Root, files: Iterable[NewFile], *, dry_run: bool = False) -> tuple[WrittenFile, ...]:
-    """Write files that are not there yet, through no link out of the folder; every place is checked first.
+    """Write the files that do not exist yet, after checking that no path leads out of the folder through a link.
 
     Raises:
         ItemError: ``link-escape``.
@@ -134,7 +134,7 @@ def write_files(base: Root, files: Iterable[NewFile], *, dry_run: bool = False) 
 
 
 def check_place(root: Root, rel_path: str) -> None:
-    """Refuse a place whose folder, as far as it is there, is reached through a link that leads out of the space."""
+    """Raise an error if a link leads the existing part of a path out of the space."""
     place = root.path / rel_path
     there = next(folder for folder in place.parents if os.path.lexists(folder))
     try:
@@ -146,7 +146,7 @@ def check_place(root: Root, rel_path: str) -> None:
 
 
 def _write(root: Root, file: NewFile) -> None:
-    """Write a new file below a root, through no link; the same file may be there meanwhile."""
+    """Write a new file below a root, not through a link; accept an identical file that was created meanwhile."""
     place = root.path / file.rel_path
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -172,7 +172,7 @@ def new_item(
     space: str = "project",
     dry_run: bool = False,
 ) -> NewFiles:
-    """Write the frame of a new item; nothing that is there is overwritten.
+    """Write a template for a new item; never overwrite a file.
 
     Args:
         layout: The spaces.
@@ -181,7 +181,7 @@ def new_item(
         title: What a search shows first; by default made from the name.
         description: What it is for, in one sentence.
         space: ``project`` or ``user``.
-        dry_run: Whether to only say what would be written.
+        dry_run: Only report what would be written.
 
     Raises:
         ArgumentError: ``bad-id``, or ``bad-name`` for a text that is not one line.
@@ -223,7 +223,7 @@ def new_item(
 
 
 def _skill_path(layout: Layout, base: Root, name: str) -> str:
-    """Return where a new skill goes: into the first folder of skills that there is, else into ``.agents/skills``."""
+    """Return the path for a new skill: in the first existing folder of skills, else in ``.agents/skills``."""
     known = [each.place for each in (OF_USERS if base.space is Space.USER else OF_PROJECTS) if each.format == SKILL]
     found = [root.client.place for root in layout.in_space(base.space) if root.client and root.client.place in known]
     return f"{(found or known)[0]}/{name}/SKILL.md"
@@ -242,18 +242,18 @@ def import_files(
     space: str = "project",
     dry_run: bool = False,
 ) -> NewFiles:
-    """Copy files into ``.ai``: texts as knowledge or directives, scripts as tools. Nothing is overwritten.
+    """Copy files into ``.ai``: texts as knowledge or directives, scripts as tools. Never overwrite a file.
 
     Args:
         layout: The spaces.
-        sources: Files, and folders of which every file that can be an item is taken.
-        as_type: The type that all texts become; None for what name and content say.
-        namespace: The folder of the new ids; None for the name of each folder that is given.
+        sources: Files, and folders from which every suitable file is imported.
+        as_type: The type of all imported texts; None to decide by name and content.
+        namespace: The folder of the new ids; None for the name of each given folder.
         space: ``project`` or ``user``.
-        dry_run: Whether to only say what would be written.
+        dry_run: Only report what would be written.
 
     Raises:
-        ArgumentError: ``bad-path``, ``bad-id``, or ``nothing-to-import`` when no file can be an item.
+        ArgumentError: ``bad-path``, ``bad-id``, or ``nothing-to-import`` if no file can be an item.
         ItemError: ``link-escape``.
         EnvironmentFault: The space is not safe to write to.
     """
@@ -269,7 +269,7 @@ def import_files(
 
 
 class LeftOut(defaultdict[str, list[str]]):
-    """The files that are not taken in, by the reason."""
+    """The files that are not imported, by reason."""
 
     def __init__(self) -> None:
         super().__init__(list)
@@ -283,7 +283,7 @@ class LeftOut(defaultdict[str, list[str]]):
 def plan_import(
     sources: Sequence[Path], left_out: LeftOut, *, as_type: str | None = None, namespace: str | None = None
 ) -> list[NewFile]:
-    """Return the items that files become, each place once.
+    """Return the items that files become, one for each path.
 
     Raises:
         ArgumentError: ``bad-path``.
@@ -306,7 +306,7 @@ def plan_import(
 
 
 def _files(source: Path, left_out: LeftOut) -> Iterator[tuple[Path, list[str]]]:
-    """Yield a file, or each of a folder, with the parts of its path; links, hidden ones, packages are left out."""
+    """Yield a file, or each file of a folder, with the parts of its path; skip links, hidden files and packages."""
     is_folder = source.is_dir() and not source.is_symlink()
     below = tree(str(source), lambda path: _is_left_out(path.rpartition("/")[2])) if is_folder else ()
     found = [source / each[0] for each in below if not isinstance(each, OSError) and not _is_left_out(each[1].name)]
@@ -325,7 +325,7 @@ def _as_item(path: Path, parts: Sequence[str], as_type: str | None) -> NewFile:
     """Return the item that a file becomes.
 
     Raises:
-        ItemError: It cannot be one.
+        ItemError: The file cannot be an item.
     """
     suffix, *folders = path.suffix.lower(), *parts[:-1]
     is_script = bool(split_name(ItemType.TOOL, path.name)[0]) and suffix not in {".json", ".toml", ".yaml", ".yml"}
@@ -357,9 +357,9 @@ def _unfit(why: str) -> ItemError:
 
 
 def with_metadata(text: str, item_type: ItemType, item_id: str) -> str:
-    """Return a Markdown text with title and description in front of it, read from the text, unless it has metadata.
+    """Return a Markdown text with a title and description derived from it, unless it has metadata already.
 
-    What its metadata say of its name and place, where that is another one now, goes on as ``imported_name`` and so on.
+    If its metadata contradict its new name or place, the old values are kept as ``imported_name`` and so on.
     """
     item = parse(text.encode(), item_type=item_type, item_id=item_id, suffix=".md")
     if item.metadata:

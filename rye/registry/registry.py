@@ -1,4 +1,4 @@
-"""The façade: one object that finds, loads, verifies and signs the items of a project, its user and the system.
+"""The façade: one object that finds, loads, verifies and signs the items of a project, a user and the system.
 
 Example::
 
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 _EMBED_SECONDS = EMBED_SECONDS._replace(name="embed_seconds")
 _DAYS = Parameter("For how many days it is valid", 90, low=1, name="days", kind="integer")
 _COUNTED = ("type", "space", "verdict")
-"""By what a list counts its items."""
+"""The facets of a list."""
 
 _PROCESSES = Parameter("How many may work", low=1, name="processes", kind="integer")
 
@@ -82,32 +82,33 @@ class Registry:
     """The items of one project, its user and the installed bundles. Safe to use from several threads.
 
     Args:
-        project: Folder that holds ``.ai``; None looks upwards from the working directory.
-        user: Folder that holds the user's ``.ai``; None means ``$USER_SPACE``, else the home folder.
-        bundles: None discovers installed bundles and ``RYE_BUNDLES``; a sequence of folders names them (rye's own items
-            come along); an empty one means no system space at all.
-        more_bundles: Folders of bundles that count beside those.
-        cache_dir: Where indexes are kept; None means ``$RYE_CACHE_DIR``, else the platform's cache folder.
-        max_staleness: Seconds for which a scan of the spaces, by whatever process, serves further searches; 0 scans
-            before each, infinity only where there is no index yet.
-        trust: Trust files or folders that count as the user's own for this registry.
-        audience: The name that signatures on the project's items must have been made for, and that :meth:`sign` makes
-            them for; None leaves it to ``$RYE_AUDIENCE``, an empty one accepts any and none.
-        clients: Of the clients of agents, those whose folders count beside ``.ai``, such as ``claude``; ``["none"]``
-            for none of them, None for ``$RYE_CLIENTS``, else all.
+        project: Folder that contains ``.ai``; None searches upwards from the working directory.
+        user: Folder that contains the user's ``.ai``; None means ``$USER_SPACE``, else the home folder.
+        bundles: Bundle folders to use instead of the installed ones and ``RYE_BUNDLES``; rye's own items are added.
+            None discovers them; an empty sequence means no system space at all.
+        more_bundles: Bundle folders to use in addition.
+        cache_dir: Folder for indexes; None means ``$RYE_CACHE_DIR``, else the platform's cache folder.
+        max_staleness: Seconds for which searches reuse a scan of the spaces, by any process; 0 scans before each
+            search, infinity only if there is no index yet.
+        trust: Trust files or folders that this registry treats as the user's own.
+        audience: The audience that signatures on the project's items must have, and that :meth:`sign` gives them; None
+            takes ``$RYE_AUDIENCE``, an empty text accepts signatures with or without any audience.
+        clients: Names of agents, such as ``claude``, whose folders are searched beside ``.ai``; ``["none"]`` for none,
+            None for ``$RYE_CLIENTS``, else all.
         progress: Called with (files done, files to do, source) while files are indexed, verified or signed.
-        cancelled: Asked often while files are indexed, in the thread that asked for it; True stops it promptly.
+        cancelled: Called often during indexing, in the thread that asked for it; returning True stops indexing
+            promptly.
         embedder: What turns texts into vectors: ``wordllama``, ``none``, ``ollama:MODEL@URL``, ``openai:MODEL@URL``, or
-            an object; None leaves it to ``$RYE_EMBEDDER``, else to the user's ``config/search.yaml``.
-        embed_seconds: For about how long a search makes vectors that are missing; the next one goes on.
-        index: Address of a registry on a cluster; what that cannot answer is refused then.
-        may_choose_index: Whether ``$RYE_INDEX``, else the user's settings, say which where ``index`` is None.
-        only_trusted: Whether all but :meth:`verify`, :meth:`check` and signing know trusted items only.
+            an object; None takes ``$RYE_EMBEDDER``, else the user's ``config/search.yaml``.
+        embed_seconds: Approximate seconds that a search spends on missing vectors; the next search makes more.
+        index: Address of a registry on a cluster to search instead; what a cluster cannot do raises an error.
+        may_choose_index: If ``index`` is None, take it from ``$RYE_INDEX`` or the user's settings.
+        only_trusted: Only see trusted items, except in :meth:`verify`, :meth:`check` and signing.
 
     Raises:
         NotFoundError: The project folder, a bundle or a trust file does not exist.
-        ArgumentError: ``max_staleness`` is not a number ≥ 0, or the embedder is none.
-        EnvironmentFault: The project's ``.ai`` is no folder.
+        ArgumentError: ``max_staleness`` is not a number ≥ 0, or the embedder is not valid.
+        EnvironmentFault: The project's ``.ai`` is not a folder.
     """
 
     def __init__(
@@ -176,12 +177,12 @@ class Registry:
 
     @property
     def index(self) -> str | None:
-        """The address of the registry on a cluster that is searched; None for the spaces here."""
+        """The address of the registry on a cluster that is searched; None for the local spaces."""
         return self._engine.address
 
     @property
     def max_staleness(self) -> float:
-        """Seconds for which a scan of the spaces serves further searches."""
+        """Seconds for which searches reuse a scan of the spaces."""
         return self._local.max_staleness
 
     @max_staleness.setter
@@ -190,22 +191,22 @@ class Registry:
 
     @property
     def is_current(self) -> bool:
-        """Whether the same folders of project and user hold items as when it was opened; looks at the disk."""
+        """Whether the same folders of project and user contain items as when it was opened; checks the disk."""
         try:
             return self._find(bundles=()).roots == tuple(root for root in self.roots if root.space != "system")
-        except RyeError:  # a folder that was named is gone: what is open says so
+        except RyeError:  # a named folder is gone, which the open registry reports
             return True
 
     @takes(SearchOptions)
     def search(self, query: str = "", **options: Unpack[SearchOptions]) -> SearchResponse:
-        """Find items; every hit of the page is read and verified from its bytes at that moment.
+        """Find items. Every hit of the page is read and verified at that moment.
 
         Args:
             query: Text in the query language; empty means everything in scope.
 
         Raises:
-            QueryError: The query is at fault; the error has position, caret, hint and a suggestion.
-            ArgumentError: Another argument is at fault; the error lists what is valid.
+            QueryError: The query is not valid; the error has position, caret, hint and a suggestion.
+            ArgumentError: Another argument is not valid; the error lists what is.
             EnvironmentFault: The cache folder is not safe to use.
         """
         return self._engine.search(make_request(query, options))
@@ -223,23 +224,23 @@ class Registry:
         yes: bool = False,
         repair: bool = False,
     ) -> PublishReport:
-        """Publish items to a registry on a cluster: they become all that an owner has there, beside other owners.
+        """Publish items to a registry on a cluster. They replace all items of the owner; those of other owners stay.
 
         Args:
             index: The address of the registry.
-            owner: Whose items they are; empty for the name of the project's folder.
+            owner: The owner of the items; empty for the name of the project's folder.
             space: ``project``, ``user``, ``system`` (without rye's own items) or ``all``.
             scope: Types and namespaces, as for :meth:`search`.
-            shards: Pieces of the index of items; None for as many as there are, else 1.
-            replicas: Further copies of each; None for as many as there are, else 1.
-            dry_run: Only say what would be added, changed and removed.
+            shards: The number of shards; None to keep it, else 1.
+            replicas: The number of replicas; None to keep it, else 1.
+            dry_run: Only report what would be added, changed and removed.
             yes: Also remove more than a tenth of the owner's items.
-            repair: Compare each document with its item, and write again what is missing or altered.
+            repair: Compare each document with its item, and rewrite missing or altered ones.
 
         Raises:
-            ArgumentError: An argument is at fault, or ``publish-removes``.
+            ArgumentError: An argument is not valid, or ``publish-removes``.
             NotFoundError: There is no project here.
-            EnvironmentFault: The cluster is at fault, another publisher is at work, or a file changed meanwhile.
+            EnvironmentFault: The cluster failed, another publisher is at work, or a file changed meanwhile.
         """
         from rye.cluster.publish import PublishOptions
         from rye.cluster.query import AT_HOME, cannot
@@ -263,15 +264,15 @@ class Registry:
         sort_by: str = "score",
         include_superseded: bool = False,
     ) -> SearchResponse:
-        """List the items in a scope, however many, as one page; each is read and verified at that moment.
+        """List all items in a scope as one page; each is read and verified at that moment.
 
         Args:
-            scope: As for :meth:`list_pages`, and so are the others.
-            space: Where to look.
-            limit: Items at most; None for all.
+            scope: As for :meth:`list_pages`, like the other arguments.
+            space: The space to list.
+            limit: Maximum items; None for all.
             offset: Items to skip.
             sort_by: The order.
-            include_superseded: Whether to list withdrawn items.
+            include_superseded: Also list withdrawn items.
         """
         order: dict[str, Any] = {"sort_by": sort_by, "include_superseded": include_superseded}
         pages = list(self.list_pages(scope, space=space, limit=limit, offset=offset, **order))
@@ -294,35 +295,35 @@ class Registry:
         sort_by: str = "score",
         include_superseded: bool = False,
     ) -> Pages:
-        """Yield the items in a scope, however many, page by page, all from one state of the index.
+        """Yield all items in a scope page by page, all from one state of the index.
 
-        The first page counts all in scope by type, space and verdict, as facets.
+        The first page counts all items in scope by type, space and verdict, as facets.
 
         Args:
             scope: Types and namespaces, as for :meth:`search`.
             space: ``all``, ``project``, ``user`` or ``system``.
-            limit: Items at most; None for all.
+            limit: Maximum items; None for all.
             offset: Items to skip.
             sort_by: ``score`` (by space, then id), ``name`` or ``date``.
             include_superseded: Also list items marked superseded, deprecated or yanked.
         """
         check(LISTED, limit)
-        page = MAX_LIMIT if limit is None else min(limit, MAX_LIMIT)  # at most what one search may ask for
+        page = MAX_LIMIT if limit is None else min(limit, MAX_LIMIT)  # the limit of one search
         options: dict[str, Any] = {"scope": scope, "space": space, "limit": page, "offset": offset, "sort_by": sort_by}
         options |= {"include_superseded": include_superseded, "facets": _COUNTED}
         return self._engine.pages(make_request("", options)._replace(limit=sys.maxsize if limit is None else limit))
 
     @takes(WhyOptions)
     def why(self, query: str, item: str, **options: Unpack[WhyOptions]) -> Why:
-        """Return why an item is a hit of a search, at which rank, or everything that keeps it from being one.
+        """Return the rank of an item in a search and why it is a hit, or every reason why it is not.
 
         Args:
-            query: As for :meth:`search`, and so are all other arguments but
-            item: ``type:id``, or an id that only one type has. Of its copies the first that is searched is meant.
+            query: As for :meth:`search`, like the other arguments except ``item``.
+            item: ``type:id``, or an id that only one type has. Of several copies, the first searched one is explained.
 
         Raises:
-            QueryError: The query is at fault.
-            ArgumentError: Another argument is, or the item is not named clearly.
+            QueryError: The query is not valid.
+            ArgumentError: Another argument is not valid, or the item's name is ambiguous.
             NotFoundError: There is no such item.
             EnvironmentFault: The cache folder is not safe to use.
         """
@@ -330,24 +331,24 @@ class Registry:
 
     @takes(WhyOptions)
     def read_query(self, query: str, **options: Unpack[WhyOptions]) -> QueryReading:
-        """Return how a query is read: its tree, the stages that were tried, and what became of it.
+        """Return how a query is read: its tree, the stages that were tried, and their results.
 
         Args:
-            query: As for :meth:`search`, and so are all other arguments.
+            query: As for :meth:`search`, like the other arguments.
 
         Raises:
-            QueryError: The query is at fault.
-            ArgumentError: Another argument is.
+            QueryError: The query is not valid.
+            ArgumentError: Another argument is not valid.
             EnvironmentFault: The cache folder is not safe to use.
         """
         return self._engine.read(make_request(query, options, WhyOptions)._replace(offset=0, limit=1))
 
     @takes(WhyOptions)
     def evaluate(self, questions: PathLike, **options: Unpack[WhyOptions]) -> Findability:
-        """Measure how well questions find the items that answer them, and explain every question that does not.
+        """Measure how well questions find the items that answer them, and explain every failure.
 
         Args:
-            questions: A file of questions with the item that is expected for each, or a folder with such files.
+            questions: A file of questions with the expected item of each, or a folder with such files.
 
         Raises:
             ItemError: The file cannot be read.
@@ -360,13 +361,13 @@ class Registry:
 
     @takes(SimilarOptions)
     def similar(self, item: str, **options: Unpack[SimilarOptions]) -> SearchResponse:
-        """Find items like one: that share its rarest words, or mean the same, best first. Its own copies are left out.
+        """Find items that share an item's rarest words or are similar in meaning, best first; its copies are left out.
 
         Args:
             item: ``type:id``, or an id that only one type has; it may be in any space.
 
         Raises:
-            ArgumentError: An argument is not valid, or the item is not named clearly.
+            ArgumentError: An argument is not valid, or the item's name is ambiguous.
             NotFoundError: There is no such item.
             EnvironmentFault: The cache folder is not safe to use.
         """
@@ -377,11 +378,11 @@ class Registry:
         """Find whole sections to read or cite; each is read and verified from its file at that moment.
 
         Args:
-            query: What they are to be about, in the query language.
+            query: Text in the query language.
 
         Raises:
-            QueryError: The query is at fault.
-            ArgumentError: Another argument is at fault; the error lists what is valid.
+            QueryError: The query is not valid.
+            ArgumentError: Another argument is not valid; the error lists what is.
             EnvironmentFault: The cache folder is not safe to use.
         """
         from rye.search.request import make_section_request
@@ -393,17 +394,17 @@ class Registry:
 
         Args:
             item: ``type:id``, or an id that only one type has.
-            space: Where to look: a space, or a source such as ``system:acme``; None takes the first that has it.
+            space: A space, or a source such as ``system:acme``; None takes the first that has the item.
 
         Raises:
-            NotFoundError: There is no such item; the hint names the nearest ids.
+            NotFoundError: There is no such item; the hint lists the most similar ids.
             ArgumentError: Several types have the id.
             ItemError: The file cannot be read as an item.
         """
         return self._engine.load(item, space)
 
     def resolve(self, item: str, space: str | None = None) -> str:
-        """Return ``type:id`` of the item that a name means, whatever its verdict, for :meth:`verify`.
+        """Return ``type:id`` of the item that a name means, whatever its verdict; for use with :meth:`verify`.
 
         Raises:
             NotFoundError, ArgumentError, ItemError: As :meth:`get`.
@@ -413,37 +414,37 @@ class Registry:
 
     @takes(RefsOptions)
     def refs(self, item: str, **options: Unpack[RefsOptions]) -> Relations:
-        """Return what an item refers to, and what refers to it; each item and reference once, so cycles end.
+        """Return what an item refers to and what refers to it; each item and reference once, so cycles end.
 
         Args:
             item: ``type:id``, or an id that only one type has.
 
         Raises:
-            NotFoundError: There is no such item; the hint names the nearest ids.
+            NotFoundError: There is no such item; the hint lists the most similar ids.
             ArgumentError: Several types have the id, or another argument is not valid.
         """
         return self._engine.refs(item, **complete(RefsOptions, options))
 
     def skill(self, uri: str) -> FoundSkill:
-        """Read and verify every file of the skill that a ``skill://`` address leads into; also say which file it names.
+        """Read and verify every file of the skill that a ``skill://`` address leads into; also return the named path.
 
         Raises:
-            NotFoundError: There is none.
-            ItemError: It is no skill as the Agent Skills specification and the limits of MCP demand.
+            NotFoundError: There is no such skill.
+            ItemError: It does not meet the Agent Skills specification and the limits of MCP.
         """
         return self._engine.skill(str(uri))
 
     def verify(self, *targets: str, space: str | None = None, processes: int | None = 1) -> VerifyReport:
-        """Verify items from their bytes, and compare roots that are named whole with their signed lists.
+        """Verify items from their bytes; compare roots that are verified completely with their signed lists.
 
         Args:
-            targets: Scopes, ``type:id``, or paths of files and folders; none, as ``*``, means every item.
-            space: Which spaces to look in, None for all; paths are looked at wherever they lead. Without targets and
-                space, it is a fault if nothing but rye's own items is there.
-            processes: How many may work on many items; None for one on each processor.
+            targets: Scopes, ``type:id``, or paths of files and folders; none, or ``*``, means every item.
+            space: The space to verify, None for all. Paths are verified wherever they are. Without targets and space,
+                it is an error if there are no items except rye's own.
+            processes: How many processes may be used for many items; None for one per processor.
 
         Raises:
-            ArgumentError: A target is neither.
+            ArgumentError: A target is none of these.
         """
         check_space(space or "all")
         check(_PROCESSES, processes)
@@ -463,18 +464,18 @@ class Registry:
         strict: bool = False,
         processes: int | None = 1,
     ) -> Verification:
-        """Verify items one after the other, in memory that does not grow with their number.
+        """Verify items one after the other; the memory used does not grow with their number.
 
         Args:
             targets: As for :meth:`verify`.
             space: As for :meth:`verify`.
-            policy: What is demanded, or the YAML file that says so; None demands the verdict ``trusted``.
-            require_list: Whether a project, user space or named bundle without a signed list is a finding.
-            strict: Whether a file that no signature and no list covers is a finding.
+            policy: The policy, or the YAML file with it; None requires the verdict ``trusted``.
+            require_list: Report a project, user space or named bundle without a signed list.
+            strict: Report a file that no signature and no list covers.
             processes: As for :meth:`verify`.
 
         Returns:
-            What to iterate over for items, findings and what could not be checked; then it has a ``status``.
+            An iterator over items, findings and files that could not be checked; at its end it has a ``status``.
 
         Raises:
             ArgumentError: A target or the policy is not valid.
@@ -512,18 +513,19 @@ class Registry:
     ) -> SignReport:
         """Validate and sign items of the project or user space; nothing is written unless all of them are valid.
 
-        What the key has validly signed already stays as it is.
+        Items that already have a valid signature of the key stay as they are.
 
         Args:
             targets: ``type:id``, globs of ids, or paths.
             space: ``project`` or ``user``; system space is read-only.
             key: Name or file of the key; None takes ``RYE_SIGNING_KEY`` or the user space's ``private_key``.
-            dry_run: Whether to only say what would be signed; the public half of the key is enough.
-            check: Whether to only say what this key has not validly signed, without validating metadata.
-            force: Whether to sign again what is validly signed.
-            allow_hidden: Whether to sign files with text that a reader does not see, see :mod:`rye.items.hidden`.
-            expected: Path → SHA-256 of the files that may be signed, as they were reviewed; None for any.
-            passphrase: Of an encrypted key, or who is asked for it; ``RYE_KEY_PASSPHRASE`` comes before it.
+            dry_run: Only report what would be signed; the public half of the key is enough.
+            check: Only report what lacks a valid signature of this key, without validating metadata.
+            force: Also sign items that have a valid signature.
+            allow_hidden: Also sign files with text that a reader does not see, see :mod:`rye.items.hidden`.
+            expected: Path → SHA-256 of the files that may be signed, as reviewed; None for any.
+            passphrase: The passphrase of an encrypted key, or a function that asks for it; ``RYE_KEY_PASSPHRASE`` comes
+                first.
 
         Raises:
             SigningError: An item is not valid, or the key cannot be used.
@@ -547,9 +549,9 @@ class Registry:
         )
 
     def doctor(self) -> DoctorReport:
-        """Return what an agent can find among the skills of the project and the user, and what stands in its way.
+        """Return which skills of the project and the user an agent can find, and the problems that hide them.
 
-        Nothing is asked of the network, and no key is needed. Items on a cluster are not looked at.
+        It uses neither network nor key, and ignores items on a cluster.
         """
         return self._local.diagnose()
 
@@ -559,7 +561,7 @@ class Registry:
         return self._engine.stats(space)
 
     def trust_keys(self) -> TrustReport:
-        """Return every key that a trust file names, what it may sign, and whether it counts now, and why."""
+        """Return every key in the trust files, what it may sign, and whether and why it is trusted now."""
         from rye.keyring.trust import Trust
 
         return Trust(self._layout, named=self._named_trust).list()
@@ -568,10 +570,10 @@ class Registry:
         """Compare each space that has or had a signed list with that list.
 
         Args:
-            space: Which spaces to look in.
+            space: The space to check.
 
         Raises:
-            EnvironmentFault: A list, or what was last seen, cannot be read.
+            EnvironmentFault: A list, or the record of the last one seen, cannot be read.
         """
         check_space(space)
         from rye.spaces.lists import check_list, has_list, list_folder, with_lists
@@ -583,16 +585,16 @@ class Registry:
     def sign_list(
         self, space: str = "project", *, key: PathLike | None = None, days: int | None = None, add: bool = False
     ) -> ListSigned:
-        """Write and sign the list of a space, or add a signature to the present one.
+        """Write and sign the list of a space, or add a signature to the existing list.
 
         Args:
             space: ``project`` or ``user``.
             key: Name or file of the key; None takes the one that :meth:`sign` would.
             days: For how many days the list is valid; None for 90.
-            add: Whether to add a signature to the present list, once that was verified.
+            add: Verify the existing list and add a signature to it.
 
         Raises:
-            SigningError: The key cannot be used, or the present list is not good.
+            SigningError: The key cannot be used, or the existing list is not valid.
             ArgumentError: There is no such space, or no list to add a signature to.
         """
         from rye.keyring.lists import find_root, sign_list
@@ -607,7 +609,7 @@ class Registry:
         return sign_list(root, key=secret, trust=layout.load_trust(self._named_trust).trust, days=days, add=add)
 
     def single_scan(self) -> AbstractContextManager[None]:
-        """Scan once for all calls that this thread makes within, as for a list that reads each of its items."""
+        """Scan once for all calls of this thread in the block, for example to list items and read each of them."""
         return self._engine.single_scan()
 
     def refresh(self) -> RefreshReport:
@@ -615,9 +617,9 @@ class Registry:
         return self._indexes.scan().report()
 
     def embed(self) -> VectorReport:
-        """Scan the spaces now, index what changed, and make the vectors that are missing.
+        """Scan the spaces now, index what changed, and make the missing vectors.
 
-        A search by meaning does the same when it needs them.
+        A semantic or hybrid search does the same when it needs them.
 
         Raises:
             UnavailableError: The embedder cannot be used.
@@ -628,18 +630,18 @@ class Registry:
 
     @property
     def lacks_vectors(self) -> bool:
-        """Whether the last search by meaning had no time to make all vectors; :meth:`embed` makes the rest."""
+        """Whether the last semantic or hybrid search had no time to make all vectors; :meth:`embed` makes the rest."""
         return self._vectors.is_unfinished
 
     def rebuild(self) -> RefreshReport:
-        """Index every file anew."""
+        """Index every file again."""
         return self._indexes.rebuild().report()
 
     def clear(self) -> int:
-        """Remove the indexes and vectors of this registry's spaces; returns how many bytes that freed."""
+        """Remove the indexes and vectors of this registry's spaces; return how many bytes that freed."""
         self._vectors.forget()
         return self._indexes.clear()
 
     def status(self) -> tuple[SpaceStatus, ...]:
-        """Return where each space's index is and how large, and what vectors there are, without refreshing anything."""
+        """Return the place and size of each space's index and its vectors, without refreshing anything."""
         return self._indexes.status()

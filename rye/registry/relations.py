@@ -23,7 +23,7 @@ from rye.trust.trust_set import TrustSet
 from rye.trust.trust_store import system_clock
 
 MAX_RELATIONS: Final = 1_000
-"""Relations in one answer."""
+"""Maximum relations in one answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,13 @@ class Relation(Report):
 
     Attributes:
         item: ``type:id`` of the item that refers.
-        target: ``type:id`` of what it refers to; empty where that does not exist or is ambiguous.
+        target: ``type:id`` of the item referred to; empty if it does not exist or is ambiguous.
         kind: One of :data:`rye.index.relations.KINDS`.
-        written: The reference as it is written.
-        line: Line of the item's file on which it stands.
+        written: The text of the reference.
+        line: The line of the reference in the item's file.
         state: ``resolved``, ``ambiguous`` or ``dangling``.
-        candidates: ``type:id`` of everything that an ambiguous one may mean.
-        distance: Steps from the item asked about.
+        candidates: ``type:id`` of every item that an ambiguous reference may mean.
+        distance: Steps from the starting item.
     """
 
     item: str
@@ -55,8 +55,8 @@ class Relation(Report):
 class RelatedItem(Report):
     """An item at one end of a relation, read and verified at this moment.
 
-    ``states`` are those of ``superseded``, ``deprecated`` and ``yanked`` that it is in, and ``successor`` is what takes
-    its place; ``verdict`` is empty where its file cannot be read.
+    ``states`` are those of ``superseded``, ``deprecated`` and ``yanked`` that apply, ``successor`` is the item that
+    replaces it, and ``verdict`` is empty if its file cannot be read.
     """
 
     type: str
@@ -78,9 +78,9 @@ class RelatedItem(Report):
 
 @dataclass(frozen=True, slots=True)
 class Relations(Report):
-    """The relations around one item, nearest first; ``items`` has every item in them, the one asked about first.
+    """The relations around one item, nearest first; ``items`` has every item in them, starting with that item.
 
-    ``total`` counts all relations within ``depth``; where ``truncated``, only the first of them are listed.
+    ``total`` counts all relations within ``depth``. If ``truncated``, only the first of them are listed.
     """
 
     item: str
@@ -107,16 +107,16 @@ def relations_of(
     """Return the relations around an item.
 
     Args:
-        reader: Over all spaces.
+        reader: A reader over all spaces.
         trust: The trusted keys.
-        item: The item asked about.
+        item: The name of the starting item.
         direction: ``in``, ``out`` or ``both``.
-        depth: Steps from the item.
-        limit: Relations that are listed.
+        depth: Maximum steps from the item.
+        limit: Maximum relations to list.
         read: Reads a file as :func:`rye.spaces.signed.read_item` does.
 
     Raises:
-        ArgumentError: The item is not named clearly.
+        ArgumentError: The name is not valid or is ambiguous.
         NotFoundError: There is no such item.
     """
     (part, local), *_ = find_item(reader, item)
@@ -142,7 +142,7 @@ def relations_of(
 
 
 def _shown(reader: Reader, graph: Graph, found: Walk, limit: int) -> Iterator[tuple[Relation, tuple[int, ...]]]:
-    """Yield the first relations, each with the items at its ends as far as they are known."""
+    """Yield the first relations, each with the known items at its ends."""
     numbers = found.edges[:limit]
     edges = graph.at(numbers)
     written, sources = graph.written(edges.targets), graph.items_of(edges.docs).tolist()
@@ -166,7 +166,7 @@ def _shown(reader: Reader, graph: Graph, found: Walk, limit: int) -> Iterator[tu
 def _items(
     reader: Reader, trust: TrustSet, distances: Mapping[int, int], read_from: Callable[..., ReadItem]
 ) -> tuple[tuple[RelatedItem, ...], tuple[str, ...]]:
-    """Read and verify some items, nearest first; return them, and a sentence for each that cannot be."""
+    """Read and verify items; return them, nearest first, and a sentence for each that cannot be read."""
     found: list[RelatedItem] = []
     warnings: list[str] = []
     now = system_clock()
@@ -193,7 +193,7 @@ def _items(
 
 
 def _left_out(part: Part, local: int, read: ReadItem) -> Iterator[str]:
-    """Yield a sentence where an item refers to more than is kept: how much that is, counted in the bytes just read."""
+    """Yield a sentence if an item has more references than the index keeps; they are counted in the bytes just read."""
     docs = part.segment.edges.docs
     if bisect_right(docs, local) - bisect_left(docs, local) >= MAX_REFERENCES:
         suffix = PurePosixPath(part.segment.paths[local]).suffix

@@ -1,4 +1,4 @@
-"""What the façade answers with besides search: loading, verifying, signing, refreshing and the state of the index."""
+"""Results of the façade besides search results: loaded items and the state of the index."""
 
 from __future__ import annotations
 
@@ -20,12 +20,17 @@ _METADATA = (
 class LoadedItem(InSpace, Report):
     """One item with its content and the verdict on exactly that content.
 
-    ``root`` is the root below which it lies and ``file`` its path there. ``address`` is where a cluster has it; it is
-    empty for a file on this machine. ``shadows`` and ``shadowed_by`` name the sources (``project``, ``user``,
-    ``system:<bundle>``) of the same id. ``folder``, ``states`` and ``successor`` are as those of a hit; ``warnings``
-    say where a copy of another signer is hidden, and what of its successor is not trusted or not believed.
-    ``content`` is the text of ``data``, the bytes of the file.
-    ``installed_from`` is where the tool that installed a skill wrote that it came from; nobody has signed that.
+    Attributes:
+        item: The parsed item.
+        root, file: The root that contains it, and its path there.
+        content: The text of ``data``.
+        signature: The verdict.
+        shadows, shadowed_by: Sources (``project``, ``user``, ``system:<bundle>``) with the same id.
+        states, successor: As those of a hit.
+        warnings: Sentences on hidden copies of another signer, and on a successor that is not trusted or not believed.
+        installed_from: Where an installed skill came from according to the tool that installed it; not signed.
+        address: The address of its file on a cluster; empty for a local file.
+        data: The bytes of the file.
     """
 
     item: Item
@@ -49,16 +54,16 @@ class LoadedItem(InSpace, Report):
 
     @property
     def folder(self) -> str:
-        """The folder of a client in which it lies; else empty."""
+        """The client folder that contains it; else empty."""
         return self.root.folder
 
     @property
     def path(self) -> str:
-        """The absolute path of the file; the address of one that a cluster has."""
+        """The absolute path of the file, or its address on a cluster."""
         return self.address or str(self.root.path / self.file.rel_path)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return type, id, where it is, its metadata, content and verdict as JSON-able values."""
+        """Return type, id, place, metadata, content and verdict as JSON values."""
         item = self.item
         facts = {name: as_json(getattr(item, name)) for name in ("type", "id", *_METADATA)}
         sections = [{"heading_path": list(each.heading_path), "line": each.line} for each in item.sections]
@@ -71,7 +76,7 @@ class LoadedItem(InSpace, Report):
 
 @dataclass(frozen=True, slots=True)
 class SpaceStatus(Report):
-    """The index of one space root: where it is and how large, and the vectors beside it by model."""
+    """The index of one space root: its place and size, and its vectors by model."""
 
     source: str
     root: str

@@ -1,4 +1,4 @@
-"""What ``rye init`` does in a project: take in, write, sign. All of it is listed before anything is changed."""
+"""The setup of a project by ``rye init``: import, write, sign. Every step is listed before anything is changed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ CI_FILES: Mapping[str, tuple[str, str]] = {
     "gitlab": ("GitLab", ".gitlab-ci.yml"),
     "pre-commit": ("pre-commit", ".pre-commit-config.yaml"),
 }
-"""Build server → the heading on the page ``rye/ci`` below which its job stands, and the file that holds it."""
+"""Build server → the heading of its job on the page ``rye/ci``, and the file that holds the job."""
 
 _REVIEWED = f"# This job and {POLICY} decide what passes: let nobody change them without a review.\n"
 _TRUSTED = "trust: ${{ vars.TRUSTED_KEY }}"
@@ -57,7 +57,7 @@ _DEMANDS: Mapping[str, str] = {
     _TRUSTED: f"{_TRUSTED}\n          args: |\n            --policy\n            {POLICY}",
     "--space project --trust": f"--space project --policy {POLICY} --trust",
 }
-"""What a job of the page says → what that of a project with a policy says."""
+"""Text in a job on the page → its replacement for a project with a policy."""
 
 _SOURCE = re.compile(r"([\w.-]+/[\w.-]+)@([0-9a-f]{40})")
 _ATTRIBUTES = ".gitattributes"
@@ -68,15 +68,15 @@ class SetupReport(Report):
     """What was done in a project, or would be.
 
     Attributes:
-        project: Its folder.
-        found: Source → number of items there were.
+        project: The folder of the project.
+        found: Source → number of items.
         verdicts: Verdict → number of these items.
-        files: Every file that is written, extended, or kept because it is there already.
-        key: The fingerprint of the key; empty where one has yet to be made, or nothing is signed.
+        files: Every file that is written, extended, or kept because it already exists.
+        key: The fingerprint of the key; empty if it has yet to be made, or nothing is signed.
         new_key: Whether the key is new.
         signs: ``type:id`` of the items that are signed.
-        done: Whether it was done.
-        warnings: What is left as it is, and why.
+        done: Whether the steps were carried out.
+        warnings: Sentences on what is left unchanged, and why.
     """
 
     project: str
@@ -100,15 +100,15 @@ class Setup:
 
     Args:
         layout: The spaces.
-        signs: Whether to sign, with a key that is made if there is none.
-        ci: For which build servers to write the job: keys of :data:`CI_FILES`.
+        signs: Whether to sign, with a new key if there is none.
+        ci: The build servers to write a job for: keys of :data:`CI_FILES`.
         source: Where the job gets rye from: ``OWNER/REPOSITORY@COMMIT``, with all 40 digits.
-        passphrase: Of the key.
+        passphrase: The passphrase of the key.
         progress: Called with (items done, items to do, source) while items are verified and signed.
 
     Raises:
         ArgumentError: ``bad-source``.
-        ItemError: ``link-escape``, where a file would be written through a link out of the project.
+        ItemError: ``link-escape``: a link would lead a file out of the project.
         EnvironmentFault: The project is not safe to write to.
     """
 
@@ -157,9 +157,10 @@ class Setup:
         )
 
     def _review(self, layout: Layout, unsigned: Sequence[VerifiedItem]) -> list[str]:
-        """Return ``type:id`` of what is signed, a skill with its folder, and keep the digests of what there is.
+        """Return ``type:id`` of the items to sign, a skill with its folder; store the digests of reviewed files.
 
-        What lost its signature since the last commit, or is on the list with other bytes, is not signed anew.
+        Items that lost their signature since the last commit, or whose bytes differ from the list, are not signed
+        again.
         """
         from rye.verify.advice import Adviser
 
@@ -186,7 +187,7 @@ class Setup:
         return refs
 
     def _fingerprint(self) -> str:
-        """Return the fingerprint of the key that signs; empty where there is none yet."""
+        """Return the fingerprint of the signing key; empty if there is none yet."""
         try:
             return self._keyring.public_key().fingerprint
         except NotFoundError:
@@ -202,7 +203,7 @@ class Setup:
         return [*self._imported, NewFile(POLICY, policy.encode()), *self._jobs]
 
     def _extend(self, *, dry_run: bool) -> tuple[WrittenFile, ...]:
-        """Add lines for git, in a repository: line ends stay as they are, and signed lists are not merged by lines."""
+        """Add lines to a repository's ``.gitattributes``: keep line ends, and never merge signed lists by lines."""
         if not any(os.path.lexists(each / ".git") for each in (self.folder, *self.folder.parents)):
             return ()
         path = self.folder / _ATTRIBUTES
@@ -221,10 +222,11 @@ class Setup:
         return (WrittenFile(str(path), "", ("extended" if before else "written") if missing else "kept"),)
 
     def run(self, owner: str) -> SetupReport:
-        """Do what the plan says, and return it with the key.
+        """Carry out the plan; return it with the key.
 
         Raises:
-            SigningError: The key cannot be made or used, an item is not valid, or is not what the plan was made of.
+            SigningError: The key cannot be made or used, or an item is not valid or has changed since the plan was
+                made.
             EnvironmentFault: A file cannot be written.
         """
         plan = self.plan
@@ -243,7 +245,7 @@ class Setup:
 
 
 def _policy_without(path: Path, fingerprint: str) -> Iterator[str]:
-    """Yield a warning where the policy that is there demands signers, and the key that signs is none of them."""
+    """Yield a warning if the existing policy requires signers and the signing key is not among them."""
     from rye.verify.policy import load_policy
 
     if fingerprint and path.is_file():
@@ -253,7 +255,7 @@ def _policy_without(path: Path, fingerprint: str) -> Iterator[str]:
 
 
 def _list_offer(layout: Layout) -> Iterator[str]:
-    """Yield how to notice that a skill is gone, in a repository of skills or plugin that has no list."""
+    """Yield advice on signed lists, in a repository of skills or a plugin without one."""
     for root in layout.in_space(Space.PROJECT):
         if root.has_skills and is_published(root) and list_folder(root) is None:
             yield (
@@ -269,13 +271,13 @@ def _source(item: VerifiedItem) -> str:
 
 
 def _place_to_sign(item: VerifiedItem) -> str:
-    """Return what is signed with an item: the folder of a skill, else its file."""
+    """Return the path to sign for an item: the folder of a skill, else its file."""
     path = Path(item.path)
     return str(path.parent if item.root.has_skills and path.name == SKILL_FILE else path)
 
 
 def _client_place(item: VerifiedItem, folder: Path) -> str:
-    """Return the pattern of git for the files among which an item of a client is; empty for one of ``.ai``."""
+    """Return the git pattern for the client files around an item; empty for an item in ``.ai``."""
     client = item.root.client
     if client is None:
         return ""
@@ -285,13 +287,12 @@ def _client_place(item: VerifiedItem, folder: Path) -> str:
 
 
 def _fence(heading: str) -> str:
-    """Return the first block of code below a heading of the page ``rye/ci``."""
     page = (items_root() / "knowledge" / "rye" / "ci.md").read_text(encoding="utf-8")
     return page.partition(f"\n## {heading}\n")[2].partition("\n```")[2].partition("\n")[2].partition("\n```\n")[0]
 
 
 def _jobs(ci: Sequence[str], source: str) -> list[NewFile]:
-    """Return the files of build servers, as the page ``rye/ci`` has them.
+    """Return the job files of build servers, taken from the page ``rye/ci``.
 
     Raises:
         ArgumentError: ``bad-source``.

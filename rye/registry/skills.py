@@ -1,9 +1,9 @@
-"""Skills as other programs take them: every file of a skill's folder, read once, with digests and verdicts.
+"""Skills as other programs receive them: every file of a skill's folder, read once, with digests and verdicts.
 
-A directive that is one file is a skill of one file, ``SKILL.md``. Limits and addresses are those of the extension of
-MCP (``io.modelcontextprotocol/skills``, SEP-2640), names and fields those of the Agent Skills specification 1.0.
+A directive in one file is a skill of one file, ``SKILL.md``. Limits and addresses follow the MCP extension
+``io.modelcontextprotocol/skills`` (SEP-2640), names and fields the Agent Skills specification 1.0.
 
-The invariant: what a :class:`ServedSkill` holds are the bytes that its verdicts are about and its digests are made of.
+The invariant: the verdicts and digests of a :class:`ServedSkill` are about exactly the bytes that it holds.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from rye.registry.state import State
 
 MAX_URI: Final = 4_096
-"""Characters of the address of a skill or of a file of it."""
+"""Maximum characters of the address of a skill or of one of its files."""
 MAX_FILES: Final = 512
-"""Files of one skill."""
+"""Maximum files of one skill."""
 MAX_SKILL: Final = 16_777_216
-"""Bytes of all files of one skill."""
+"""Maximum bytes of all files of one skill."""
 MAX_FRONT_MATTER: Final = 16_384
-"""Bytes of the front matter of a skill as JSON."""
+"""Maximum bytes of the front matter of a skill as JSON."""
 
 _DEEPEST: Final = 32
 _NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -58,7 +58,7 @@ _TEXTS: Final = ("license", "allowed-tools", *_MOST)
 
 
 class ServedFile(NamedTuple):
-    """A file of a skill: its bytes, and the verdict on them where it is an item."""
+    """A file of a skill: its bytes, and the verdict on them if it is an item."""
 
     data: bytes
     signature: Signature | None = None
@@ -76,10 +76,10 @@ class ServedSkill:
     Attributes:
         uri: Its address, ``skill://SPACE/ID`` or ``skill://system/BUNDLE/ID``.
         item_id: The id of the directive.
-        front_matter: That of ``SKILL.md``, as its author wrote it.
-        files: Each by its path, ``SKILL.md`` first.
+        front_matter: The front matter of ``SKILL.md``, as its author wrote it.
+        files: Each file by its path, ``SKILL.md`` first.
         signature: The verdict on ``SKILL.md``.
-        is_generated: Whether the front matter was put before the directive, which has none that a skill must have.
+        is_generated: Whether rye generated the front matter, because the directive lacks what a skill must have.
     """
 
     uri: str
@@ -90,7 +90,7 @@ class ServedSkill:
     is_generated: bool
 
     def uri_of(self, path: str) -> str:
-        """Return the address of a file or folder of it; empty for its own."""
+        """Return the address of one of its files or folders; an empty path gives that of the skill."""
         return f"{self.uri}/{quote(path)}" if path else self.uri
 
     def unverified(self) -> Iterator[str]:
@@ -101,7 +101,7 @@ class ServedSkill:
                 yield path
 
     def listed(self, folder: str) -> Mapping[str, ServedFile | None] | None:
-        """Return what lies directly in a folder of it, None for a folder; None where there is no such folder."""
+        """Return the files directly in a folder, and its subfolders as None; None if there is no such folder."""
         prefix = f"{folder}/" if folder else ""
         inside = {path[len(prefix) :]: each for path, each in self.files.items() if path.startswith(prefix)}
         found = {name.partition("/")[0]: None if "/" in name else each for name, each in inside.items()}
@@ -130,7 +130,7 @@ def _root_uri(source: str, bundle: str, item_id: str) -> str:
 
 
 def may_be_skill(hit: Mapping[str, Any]) -> bool:
-    """Return whether a hit of a search, as JSON, has what a skill must have, as far as its file need not be read."""
+    """Return whether a search hit in JSON may be a skill, as far as can be told without reading its file."""
     name = hit["id"].rpartition("/")[2]
     may_be_called = len(name) <= _MOST["name"] and _NAME.fullmatch(name) is not None
     return hit["type"] == "directive" and may_be_called and bool(hit["description"]) and not hit["shadowed_by"]
@@ -139,12 +139,12 @@ def may_be_skill(hit: Mapping[str, Any]) -> bool:
 def find_skill(state: State, uri: str) -> FoundSkill:
     """Read and verify the skill that an address leads into.
 
-    Of skills in each other, the inner one is meant; it is a folder of the outer one where it is no skill by itself. Of
-    one id in several spaces there is only the one that wins.
+    Of nested skills, the innermost valid one is returned; an inner folder that is not a valid skill belongs to the
+    outer one. If an id is in several spaces, only the one with the highest priority exists.
 
     Raises:
         NotFoundError: ``skill-not-found``.
-        ItemError: There is something, but it is no skill as others must have it.
+        ItemError: There is an item, but it is not a valid skill.
     """
     problem: Exception = NotFoundError(
         "skill-not-found", f"no skill is served at {inline(uri[:300])}", hint="skills/list has the addresses"
@@ -169,7 +169,7 @@ def find_skill(state: State, uri: str) -> FoundSkill:
 
 
 def load_skill(state: State, documents: Sequence[tuple[Part, int]]) -> ServedSkill:
-    """Read every file of the skill that the documents of one directive are, and verify those that are items.
+    """Read every file of the skill that is a given directive, and verify the files that are items.
 
     Raises:
         ItemError: ``not-a-skill``, ``too-large``, ``bad-name``, or a file cannot be read.
@@ -212,7 +212,7 @@ def load_skill(state: State, documents: Sequence[tuple[Part, int]]) -> ServedSki
 
 
 def generate(item_id: str, description: str, data: bytes) -> bytes:
-    """Return a directive with the front matter before it that a skill must have."""
+    """Return a directive with the front matter that a skill must have."""
     about = {"name": item_id.rpartition("/")[2], "description": inline(description)[:1024]}
     lines = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in about.items())
     return f"---\n{lines}---\n\n".encode() + data.removeprefix(b"\xef\xbb\xbf")
@@ -223,7 +223,7 @@ def _no_skill(item_id: str, why: str, hint: str) -> ItemError:
 
 
 def _front_matter(item_id: str, read: ReadItem) -> Mapping[str, Any]:
-    """Return the front matter of a skill; name and description as rye reads them where it is not YAML.
+    """Return the front matter of a skill; if it is not valid YAML, name and description as rye reads them.
 
     Raises:
         ItemError: ``not-a-skill``.
@@ -237,7 +237,7 @@ def _front_matter(item_id: str, read: ReadItem) -> Mapping[str, Any]:
 
 
 def front_matter_of(item_id: str, data: bytes) -> dict[str, Any]:
-    """Return the front matter of a skill's file; only one that every client of the specification takes.
+    """Return the front matter of a skill's file, if it meets the specification.
 
     Raises:
         ItemError: ``not-a-skill``.
@@ -266,7 +266,7 @@ def front_matter_of(item_id: str, data: bytes) -> dict[str, Any]:
 
 
 def _evidence(root: Root, path: str, data: bytes, detached: bytes | None) -> tuple[Evidence, Origin] | None:
-    """Return what the bytes of a file of a skill prove, and where they are; None where it is no item."""
+    """Return the evidence and origin of a file of a skill; None if it is not an item."""
     found = root.client and root.client.identify(path)
     if not found:
         return None
@@ -278,7 +278,7 @@ def _evidence(root: Root, path: str, data: bytes, detached: bytes | None) -> tup
 
 
 def _read_folder(root: Root, folder: str, item_id: str) -> dict[str, bytes]:
-    """Return the bytes of every file of a skill by its path in it, but for hidden ones and caches of programs.
+    """Return the bytes of every file of a skill by path, except hidden files and caches of programs.
 
     Raises:
         ItemError: ``not-a-skill``, ``bad-name``, ``too-large``, or a file cannot be read.
@@ -303,7 +303,11 @@ def _read_folder(root: Root, folder: str, item_id: str) -> dict[str, bytes]:
 
 
 def _names(root: Root, folder: str, item_id: str) -> Iterator[str]:
-    """Yield the path of every file of a skill; a link, pipe or unprintable name makes it none."""
+    """Yield the path of every file of a skill.
+
+    Raises:
+        ItemError: ``not-a-skill``: a link, pipe or unprintable name; or a folder cannot be read.
+    """
     base = os.fspath(Path(root.path, folder))
     for found in tree(base, lambda path: path.count("/") >= _DEEPEST or is_skipped(path.rpartition("/")[2])):
         if isinstance(found, OSError):

@@ -1,4 +1,4 @@
-"""The indexes of all roots of a registry, kept fresh: what every search, load and report of a registry reads."""
+"""The indexes of all roots of a registry, kept fresh for its searches, loads and reports."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_FILE_WARNINGS = 3
-"""Files named in the warnings of one response; the rest are counted."""
+"""Maximum files named in the warnings of one response; the rest are counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,14 +42,14 @@ class State:
     """Everything a search reads, taken at one moment.
 
     Attributes:
-        refreshed: One per root, in order of priority.
-        trust: The trusted keys, and what was wrong with their files.
-        ranking: The settings of the user and of bundles for it.
-        warnings: Those of every search.
+        refreshed: The report of each root, in order of priority.
+        trust: The trusted keys, and problems with their files.
+        ranking: The ranking settings of the user and of bundles.
+        warnings: The warnings of every search.
         when: Monotonic time of the scan.
         layout: The spaces.
         temporary: Whether an index is in a temporary folder.
-        readers: By space, those that were asked for.
+        readers: The readers made so far, by space.
     """
 
     refreshed: tuple[tuple[Root, RefreshReport], ...]
@@ -67,14 +67,14 @@ class State:
         return self.reader("all")
 
     def keep(self, before: State | None) -> None:
-        """Reuse the readers of a state, with all they have worked out, if the snapshots are the very same."""
+        """Reuse the readers of an earlier state, with their cached results, if the snapshots are identical."""
         mine = [found.snapshot for _, found in self.refreshed]
         others = [found.snapshot for _, found in before.refreshed] if before else []
         if before and len(mine) == len(others) and all(map(is_, mine, others)):
             self.readers.update(before.readers)
 
     def reader(self, space: str) -> Reader:
-        """Return a reader over the roots of one space, or of all. It is made once for each space."""
+        """Return a reader over the roots of one space, or of ``all``. It is made once per space."""
         if space not in self.readers:
             chosen: list[tuple[Root, Snapshot]] = []
             for root, refreshed in self.refreshed:
@@ -84,7 +84,7 @@ class State:
         return self.readers[space]
 
     def report(self) -> RefreshReport:
-        """Return what the refresh that gave this state did, summed over the roots."""
+        """Return what the refresh of this state did, summed over the roots."""
         found = [one for _, one in self.refreshed]
         return RefreshReport(
             added=sum(one.added for one in found),
@@ -97,24 +97,24 @@ class State:
         )
 
     def empty(self, space: str) -> tuple[str, ...]:
-        """Return where items were looked for, where a space has none but rye's own; else nothing."""
+        """Return a sentence on where items were looked for, if a space has none except rye's own; else nothing."""
         filled = [root.source for root, found in self.refreshed if found.snapshot and found.snapshot.count]
         return tuple(filter(None, [self.layout.describe_empty(space, filled)]))
 
     def stale(self, space: str) -> bool:
-        """Return whether a searched root could not be brought up to date."""
+        """Return whether a searched root could not be updated."""
         return any(found.stale for root, found in self.refreshed if space in ("all", root.space))
 
 
 class Indexes:
-    """One index per root, and the last state taken of them. Safe to use from several threads: they take turns.
+    """One index per root, and the last state of them. Safe to use from several threads, which take turns.
 
     Args:
         layout: The spaces.
-        cache_dir: Where indexes are kept; looked at only when one is needed. None means a temporary folder.
-        named_trust: Trust files that count as the user's own.
-        progress: Called with how far indexing is.
-        cancelled: Asked while indexing whether to stop.
+        cache_dir: The folder for indexes, not touched before one is needed. None means a temporary folder.
+        named_trust: Trust files to treat as the user's own.
+        progress: Called with the progress of indexing.
+        cancelled: Called while indexing; returns whether to stop.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Indexes:
         self._state: State | None = None
         self._suspected = False
         self._moved: dict[str, str] = {}
-        self._held: ContextVar[list[State]] = ContextVar("held")  # emptied at the end, also for tasks begun meanwhile
+        self._held: ContextVar[list[State]] = ContextVar("held")  # a list, so that hold() can empty it for tasks too
 
     @cached_property
     def _cache(self) -> tuple[Path, str]:
@@ -158,7 +158,7 @@ class Indexes:
         return cache_folder.folder_for(place, root.path, root.source, project=self._layout.project)
 
     def _or_beside(self, index: SpaceIndex, refresh: Callable[[SpaceIndex], RefreshReport]) -> RefreshReport:
-        """Refresh an index; one that does not exist and cannot be written is made in a temporary folder.
+        """Refresh an index; if it does not exist and cannot be written, make it in a temporary folder.
 
         Raises:
             EnvironmentFault: It cannot be written there either, or another process is making it.
@@ -177,7 +177,7 @@ class Indexes:
 
     @contextmanager
     def hold(self, max_age: float) -> Iterator[None]:
-        """Let the state that is current now serve every call of this thread within."""
+        """Use the current state for every call of this thread in the block."""
         held = [self.current(max_age)]
         token = self._held.set(held)
         try:
@@ -187,9 +187,9 @@ class Indexes:
             self._held.reset(token)
 
     def current(self, max_age: float) -> State:
-        """Return the state to search, scanning first unless the last scan is recent enough.
+        """Return the state to search; scan first unless the last scan is recent enough.
 
-        A state that still serves is returned at once, also while another thread scans.
+        A state that is recent enough is returned at once, even while another thread scans.
         """
         if held := self._held.get([])[:1]:
             return held[0]
@@ -203,10 +203,10 @@ class Indexes:
             return state
 
     def answer(self, work: Callable[[State], T], max_age: float) -> T:
-        """Call a function with the current state, and once more with a rebuilt one if that turns out to be damaged.
+        """Call a function with the current state; if that turns out to be damaged, rebuild it and try again.
 
         Args:
-            work: Only reads.
+            work: The function; it may only read.
             max_age: As for :meth:`current`.
         """
         state = self.current(max_age)
@@ -219,9 +219,9 @@ class Indexes:
         return work(fixed)
 
     def _fixed(self, state: State, error: Exception) -> State | None:
-        """Return a state with every damaged index rebuilt; None where the error is not due to damage.
+        """Return a state with every damaged index rebuilt; None if the error is not due to damage.
 
-        Where all checksums are right the error may be a bug, or the index was written with wrong contents:
+        If all checksums are right, the error may be a bug, or the index was written with wrong contents. Then
         everything is rebuilt once.
         """
         with self._lock:
@@ -244,18 +244,18 @@ class Indexes:
         return self._take(partial(self._or_beside, refresh=SpaceIndex.refresh))
 
     def rebuild(self) -> State:
-        """Index every file anew."""
+        """Index every file again."""
         return self._take(SpaceIndex.rebuild)
 
     def clear(self) -> int:
-        """Remove the indexes and return how many bytes that freed."""
+        """Remove the indexes; return how many bytes that freed."""
         with self._lock:
             self._state = None
             self._held.get([]).clear()
             return sum(index.clear() for index in self._spaces)
 
     def status(self) -> tuple[SpaceStatus, ...]:
-        """Return where each index is and how large, and what vectors there are, without refreshing anything."""
+        """Return the place and size of each index and its vectors, without refreshing anything."""
         with self._lock:
             return tuple(_status(index) for index in self._spaces)
 
@@ -275,13 +275,13 @@ class Indexes:
             state = State(refreshed, trust, ranking, warnings, began, self._layout, bool(cached))
             state.keep(self._state)
             self._state = state
-            with suppress(IndexError):  # nothing is held, or no longer
+            with suppress(IndexError):  # not inside hold()
                 self._held.get([])[0] = state
             return state
 
 
 def ranking_of(layout: Layout, trust: TrustSet, now: datetime, others: Sequence[Root] = ()) -> Ranking:
-    """Return the settings of the user, and of bundles whose settings a trusted key signed, also for roots elsewhere."""
+    """Return the settings of the user and of bundles whose settings a trusted key signed; include `others`."""
     unsafe = () if layout.safe_user() else layout.in_space("user")
     here = {root.source for root in layout.roots}
     elsewhere = [root for root in others if root.source not in here]

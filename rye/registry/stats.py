@@ -36,13 +36,13 @@ class SpaceStats(Report):
     figures: Figures
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the attributes, those of the figures beside the others."""
+        """Return the attributes, with those of the figures at the same level."""
         return {"source": self.source, "root": self.root} | self.figures.to_dict()
 
 
 @dataclass(frozen=True, slots=True)
 class Stats(Report):
-    """The figures of each space root, and of all together."""
+    """The figures of each space root, and their total."""
 
     spaces: tuple[SpaceStats, ...]
     total: Figures

@@ -1,4 +1,4 @@
-"""A registry that offers trusted items only: answers and errors are filtered here, and nowhere else."""
+"""An engine that shows trusted items only; all answers and errors are filtered in this file."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _SEES = "rye search finds items by what they say"
 
 
 class TrustedEngine:
-    """Answers with trusted items only, and names no other item, also in errors.
+    """Answers with trusted items only; names no other item, not even in errors.
 
     Args:
-        engine: What answers.
+        engine: The engine to filter.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -44,40 +44,40 @@ class TrustedEngine:
 
     @property
     def address(self) -> str | None:
-        """The address of the registry on a cluster; None for the spaces of this machine."""
+        """The address of the registry on a cluster; None for the local spaces."""
         return self._engine.address
 
     def search(self, request: Request) -> SearchResponse:
-        """Answer a search among trusted items."""
+        """Search trusted items."""
         with self._unnamed():
             return self._searched(self._engine.search(_of_trusted(request)))
 
     def pages(self, request: Request) -> Pages:
-        """Yield the pages of a search among trusted items."""
+        """Yield the pages of a search of trusted items."""
         with self._unnamed():
             yield from map(self._searched, self._engine.pages(_of_trusted(request)))
 
     def similar(self, request: Request, item: str) -> SearchResponse:
-        """Return trusted items like a trusted one."""
+        """Return trusted items similar to a trusted one."""
         with self._unnamed():
             self._require(item)
             return self._searched(self._engine.similar(_of_trusted(request), item))
 
     def sections(self, request: SectionRequest) -> SectionResponse:
-        """Answer a search for sections of trusted items."""
+        """Search for sections of trusted items."""
         with self._unnamed():
             response = self._engine.sections(request._replace(search=_of_trusted(request.search)))
             results = tuple(map(self._offered, response.results))
             return replace(response, results=results, warnings=self._warnings(request.search.query, response.warnings))
 
     def read(self, request: Request) -> QueryReading:
-        """Return how a query is read among trusted items."""
+        """Return how a query is read in a search of trusted items."""
         with self._unnamed():
             reading = self._engine.read(_of_trusted(request))
             return replace(reading, warnings=self._warnings(request.query, reading.warnings))
 
     def why(self, request: Request, item: str) -> Why:
-        """Return why a trusted item is a hit, or why it is not."""
+        """Return why a trusted item is or is not a hit."""
         with self._unnamed():
             self._require(item)
             why = self._engine.why(_of_trusted(request), item)
@@ -96,7 +96,7 @@ class TrustedEngine:
             return replace(self._offered(self._require(name, space)), warnings=())
 
     def refs(self, item: str, *, direction: str, depth: int, limit: int) -> Relations:
-        """Return the relations between trusted items around one."""
+        """Return the relations around an item whose both ends are trusted."""
         from rye.registry.relations import MAX_RELATIONS
 
         with self._unnamed():
@@ -120,7 +120,7 @@ class TrustedEngine:
         )
 
     def skill(self, uri: str) -> FoundSkill:
-        """Return a skill of which trusted signatures cover every file."""
+        """Return a skill if trusted signatures cover every file."""
         try:
             found = self._engine.skill(uri)
         except ItemError:
@@ -131,11 +131,11 @@ class TrustedEngine:
         return found
 
     def stats(self, space: str) -> Stats:
-        """Return how many items there are, of whatever verdict."""
+        """Return how many items there are, whatever their verdict."""
         return self._engine.stats(space)
 
     def single_scan(self) -> AbstractContextManager[None]:
-        """Answer all calls of this thread from one state of the items."""
+        """Use one state of the items for all calls of this thread in the block."""
         return self._engine.single_scan()
 
     def _require(self, name: str, space: str | None = None) -> LoadedItem:
@@ -143,7 +143,7 @@ class TrustedEngine:
 
         Raises:
             ItemError: ``not-trusted``.
-            NotFoundError, ArgumentError: There is none, or several trusted ones are meant.
+            NotFoundError, ArgumentError: There is no such item, or several trusted ones fit the name.
         """
         try:
             loaded = self._engine.load(name, space)
@@ -162,7 +162,7 @@ class TrustedEngine:
         raise ItemError("not-trusted", "the item is not trusted")
 
     def _is_offered(self, name: str, source: str | None = None) -> bool:
-        """Return whether ``type:id`` is trusted; True where there is no such item: the name reveals nothing."""
+        """Return whether ``type:id`` is trusted; also True if there is no such item, as its name reveals nothing."""
         kind, _, item_id = name.partition(":")
         if kind not in TYPE_NAMES:
             return True
@@ -174,7 +174,7 @@ class TrustedEngine:
             return False
 
     def _offered(self, item: T) -> T:
-        """Return an item of an answer without the names of a successor and of copies that are not offered."""
+        """Return an item of an answer without the names of untrusted successors and copies."""
         kind, item_id, successor = (str(getattr(item, name, "")) for name in ("type", "id", "successor"))
         if isinstance(item, LoadedItem):
             kind, _, item_id = item.ref.partition(":")
@@ -195,12 +195,12 @@ class TrustedEngine:
         )
 
     def _warnings(self, query: str, warnings: Iterable[str]) -> tuple[str, ...]:
-        """Return the warnings about a search itself, which name no item and no word that only other items have."""
+        """Return the warnings about the search itself, if they quote no word that only untrusted items have."""
         about = [text for text in warnings if isinstance(text, SearchWarning)]
         return tuple(text for text in about if self._knows(query, _quoted(text)))
 
     def _knows(self, query: str, text: str) -> bool:
-        """Return whether every word of a text is in a query or in a trusted item."""
+        """Return whether every word of a text is in the query or in a trusted item."""
         known = {word.casefold() for word in _WORD.findall(query)}
         words = {word for word in _WORD.findall(text) if not word.isdecimal() and word not in OPERATORS}
         options = {"filters": {"is": "trusted"}, "limit": 1, "relax": False}
@@ -209,7 +209,7 @@ class TrustedEngine:
 
     @contextmanager
     def _unnamed(self) -> Iterator[None]:
-        """Raise errors without the names of items that are not trusted, and of fields that only items have."""
+        """Raise errors without the names of untrusted items and of fields that only items define."""
         try:
             yield
         except RyeError as error:
@@ -219,7 +219,7 @@ class TrustedEngine:
         details = error.details
         if error.code == "item-not-found":
             near = list(filter(self._is_offered, details.get("nearest", ())))
-            # without near names the message says in which file or space the item is
+            # without `nearest`, the message would reveal the file or space of the item
             message = error.message if "nearest" in details else _NONE
             hint = f"did you mean {' or '.join(near)}?" if near else _SEES
             return error.but(message=message, hint=hint, details={"nearest": near})
@@ -239,7 +239,7 @@ class TrustedEngine:
 
 
 def _of_trusted(request: Request) -> Request:
-    """Return a search that only trusted items pass.
+    """Restrict a search to trusted items.
 
     Raises:
         ArgumentError: ``bad-filters``.
@@ -253,12 +253,12 @@ def _of_trusted(request: Request) -> Request:
 
 
 def _quoted(text: str) -> str:
-    """Return what stands in quotes in a message, which it may have from items."""
+    """Return the quoted parts of a message, which may come from items."""
     return " ".join(match[2] for match in _QUOTED.finditer(text))
 
 
 def _texts(clauses: Iterable[Clause]) -> Iterator[str]:
-    """Yield the texts of clauses, and of those within."""
+    """Yield the texts of clauses and of their nested clauses."""
     for clause in clauses:
         yield clause.text
         yield from _texts(clause.clauses)

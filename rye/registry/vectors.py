@@ -1,4 +1,4 @@
-"""The vectors of all roots of a registry by the chosen embedder, made when a search needs them."""
+"""The vectors of all roots of a registry, made by the chosen embedder when a search needs them."""
 
 from __future__ import annotations
 
@@ -40,26 +40,26 @@ from rye.spaces.model import Root
 from rye.spaces.state import SETTINGS
 
 PROBE_SECONDS = 60.0
-"""How long a model is taken for the one it was when it was asked last; after an error it is asked at once."""
+"""Seconds for which a model is assumed to be unchanged; after an error it is probed again at once."""
 
 PUBLISH_WAIT = 60.0
-"""For how long a publish waits for another process that makes vectors."""
+"""Seconds that a publish waits for another process that makes vectors."""
 
 AUTO_MISSING = 0.1
-"""Mode ``auto`` is hybrid while at most this share of items lacks vectors; no more are sent to an embedding server."""
+"""Mode ``auto`` is hybrid if at most this share of items lacks vectors. It also limits what is sent to a server."""
 
 AUTO_SECONDS = 1.0
-"""For about how long a search in mode ``auto``, the default, makes missing vectors."""
+"""Approximate seconds that a search in mode ``auto``, the default, spends on missing vectors."""
 
 AUTO_ITEMS = 2_000
-"""It makes vectors for at most this many items; with WordLlama some hundred milliseconds of work."""
+"""Mode ``auto`` makes vectors for at most this many items; with WordLlama that takes some hundred milliseconds."""
 
 _ATTEMPTS = 3
-"""How often vectors are made while the model changes again and again."""
+"""How often vectors are made again if the model keeps changing."""
 
 
 def as_choice(embedder: str | Embedder | None) -> Choice | GuardedEmbedder | None:
-    """Return what a caller named; None leaves it to ``RYE_EMBEDDER`` and the user's settings.
+    """Return the embedder that a caller named; None to use ``RYE_EMBEDDER`` and the user's settings.
 
     Raises:
         ArgumentError: ``bad-embedder``.
@@ -70,7 +70,7 @@ def as_choice(embedder: str | Embedder | None) -> Choice | GuardedEmbedder | Non
 
 
 def _renewed(spaces: Mapping[Root, SpaceVectors]) -> list[str]:
-    """Return the warnings of vectors made anew, one for each reason, and forget them."""
+    """Return a warning for each reason why vectors were made again, and forget the reasons."""
     sources: dict[str, dict[str, None]] = {}
     for root, space in spaces.items():
         for reason in space.renewed:
@@ -88,10 +88,10 @@ class VectorIndexes:
     Args:
         layout: The spaces.
         folder_of: Returns the folder of a root's index.
-        named: What the caller chose.
-        seconds: For about how long a search makes missing vectors.
-        progress: Called with how far embedding is.
-        cancelled: Asked while embedding whether to stop.
+        named: The embedder that the caller chose.
+        seconds: Approximate seconds that a search spends on missing vectors.
+        progress: Called with the progress of embedding.
+        cancelled: Called while embedding; returns whether to stop.
     """
 
     def __init__(
@@ -119,17 +119,17 @@ class VectorIndexes:
 
     @cached_property
     def embedder(self) -> Embedder:
-        """The embedder: what the caller names, else the variable, else the user's settings, else the embedded one.
+        """The embedder that the caller, the environment variable or the user's settings name, else the default one.
 
         Raises:
-            UnavailableError: It is not there, is turned off, or the settings are at fault.
-            ArgumentError: The variable is at fault.
+            UnavailableError: It is not installed or turned off, or the settings are not valid.
+            ArgumentError: The variable is not valid.
         """
         return self._named if isinstance(self._named, GuardedEmbedder) else open_embedder(*self._choice)
 
     @cached_property
     def _choice(self) -> tuple[Choice, str]:
-        """What was chosen to be opened, and by what."""
+        """The chosen embedder, and the option that chose it."""
         by, named = "the option embedder", self._named
         if named is None and (line := os.environ.get(VARIABLE, "")):
             by, named = VARIABLE, Choice.parse(line)
@@ -139,19 +139,19 @@ class VectorIndexes:
 
     @cached_property
     def can_embed(self) -> bool:
-        """Whether there is an embedder: none is turned off, and the default one may not be installed.
+        """Whether there is an embedder: it may be turned off, and the default one may not be installed.
 
         Raises:
-            ArgumentError: The variable is at fault.
+            ArgumentError: The variable is not valid.
         """
         try:
             return isinstance(self._named, GuardedEmbedder) or is_there(self._choice[0])
-        except UnavailableError:  # the settings are at fault, which whatever needs the embedder reports
+        except UnavailableError:  # invalid settings: whoever needs the embedder reports them
             return True
 
     @cached_property
     def reranker(self) -> Reranker | None:
-        """What re-ranks hits by meaning: MiniLM where it is installed, beside the default embedder."""
+        """The re-ranker of hits: MiniLM if it is installed, together with the default embedder; else None."""
         if isinstance(self._named, GuardedEmbedder) or self._choice[0].kind != "wordllama" or not has_minilm():
             return None
         try:
@@ -167,16 +167,16 @@ class VectorIndexes:
 
     @cached_property
     def _settings(self) -> Choice:
-        """The user's settings of embedding servers; the defaults where they cannot be read."""
+        """The user's settings of embedding servers; the defaults if they cannot be read."""
         try:
             return read_choice(self._layout.safe_user())
         except UnavailableError as error:
-            if "part" in error.details:  # else whatever reads the file reports it
+            if "part" in error.details:  # otherwise the reader of the file reports it
                 self._warnings.append(error.message)
             return Choice()
 
     def _probed(self) -> Floats:
-        """Return the vector of the probe, asked for again after :data:`PROBE_SECONDS` or an error."""
+        """Return the vector of the probe text; embed it again after :data:`PROBE_SECONDS` or an error."""
         last = self._probe
         if last is None or time.monotonic() - last[1] >= PROBE_SECONDS:
             self._probe = last = embed_with_probe(self.embedder)[0], time.monotonic()
@@ -186,7 +186,7 @@ class VectorIndexes:
         self._probe = None
 
     def probed(self) -> tuple[Embedder, Floats]:
-        """Return the embedder, and the vector of the probe by the model that it is now.
+        """Return the embedder, and its current vector of the probe text.
 
         Raises:
             UnavailableError: It cannot be used.
@@ -195,7 +195,7 @@ class VectorIndexes:
             return self.embedder, self._probed()
 
     def meaning_to_publish(self, reader: Reader) -> Meaning:
-        """Return what is published of items; of those without vectors a server is sent none.
+        """Return the vectors to publish; missing ones are made, but not by a server.
 
         Raises:
             UnavailableError, EnvironmentFault, CancelledError: As :meth:`meaning`.
@@ -204,7 +204,7 @@ class VectorIndexes:
         return self.meaning(reader, wait=PUBLISH_WAIT, seconds=math.inf, most=0 if is_server else math.inf)
 
     def meaning_for_auto(self, reader: Reader) -> Meaning:
-        """Return what a search in mode ``auto`` reads, for which few missing vectors, if any, are made.
+        """Return the vectors for a search in mode ``auto``; make at most a few missing ones.
 
         Raises:
             UnavailableError: ``no-vectors``: too many are missing; or as :meth:`meaning`.
@@ -215,7 +215,7 @@ class VectorIndexes:
         is_server = not isinstance(self._named, GuardedEmbedder) and self._choice[0].kind in URLS
         most = few if is_server else AUTO_ITEMS
         has_any = any(files_in(self._folder_of(root), VECTOR_FILES) for root, _ in reader.snapshots)
-        if has_any or reader.count <= most:  # else no model need be read, and no server asked
+        if has_any or reader.count <= most:  # otherwise neither load a model nor ask a server
             found = self.meaning(reader, wait=0.0, seconds=min(self._seconds, AUTO_SECONDS), most=most)
         missing = reader.count if found is None else found.vectors.missing
         if found is None or missing > few:
@@ -233,19 +233,19 @@ class VectorIndexes:
         most: float = math.inf,
         retry: bool = False,
     ) -> Meaning:
-        """Return what a search by meaning reads, after making the vectors that are missing.
+        """Make missing vectors; return the vectors for a semantic search.
 
         Args:
-            reader: What is searched.
-            wait: Seconds to wait for another thread, or process, that makes them; then what there is has to do.
-            seconds: For about how long to make them; by default as long as any search does.
-            most: Missing vectors of a root's items are made where they are those of this many items at most.
-            retry: Whether to make all, however long it takes, and to embed texts without a vector again at once.
+            reader: The items to search.
+            wait: Seconds to wait for another thread or process that makes vectors; then the existing ones are used.
+            seconds: Approximate seconds to spend; by default as long as any search does.
+            most: Make a root's missing vectors only if at most this many items lack them.
+            retry: Make all, however long it takes, and try texts again that could not be embedded before.
 
         Raises:
-            UnavailableError: The embedder cannot be used, or is another model each time that it is asked.
+            UnavailableError: The embedder cannot be used, or its model changes each time.
             EnvironmentFault: The vectors cannot be written.
-            CancelledError: It has been cancelled; what was made stays.
+            CancelledError: The work was cancelled; vectors made so far are kept.
         """
         seconds = self._seconds if seconds is None else seconds
         until = math.inf if retry else seconds and time.monotonic() + seconds
@@ -265,7 +265,7 @@ class VectorIndexes:
                     self._lock.release()
 
     def _meaning(self, reader: Reader, spaces: dict[Root, SpaceVectors], effort: Effort) -> Meaning:
-        """Return what a search by meaning reads, once all roots have vectors of the model that answers now."""
+        """Return the vectors for a semantic search, once all roots have vectors of the current model."""
         for root, _ in reader.snapshots:
             if root not in spaces:
                 report = partial(self._report_progress, root.source)
@@ -280,7 +280,7 @@ class VectorIndexes:
                 if attempt == _ATTEMPTS - 1:
                     raise
         roots = [vectors for vectors, _ in pairs]
-        last = self._last  # a thread that found the lock taken may replace it meanwhile
+        last = self._last  # read once: a thread without the lock may replace it
         vectors = last[1] if last and last[0] == roots else Vectors(roots)
         self._last = roots, vectors
         lasting = [*_renewed(spaces), *self._warnings, *ignored_choices(self._layout.roots)]
@@ -291,7 +291,7 @@ class VectorIndexes:
             self._progress(done, total, f"meaning of {source}")
 
     def report(self, reader: Reader, warnings: tuple[str, ...], *, wait: float) -> VectorReport:
-        """Return the vectors of a reader's items, after making all that are missing; see :meth:`meaning`."""
+        """Make all missing vectors of a reader's items; return a report. See :meth:`meaning`."""
         meaning = self.meaning(reader, wait=wait, retry=True)
         model = meaning.embedder.model
         every = [vector_reports(root, self._folder_of(root), snapshot) for root, snapshot in reader.snapshots]
@@ -308,7 +308,7 @@ class VectorIndexes:
         )
 
     def forget(self) -> None:
-        """Close what is open, because its files are removed."""
+        """Close open vectors, because their files are about to be removed."""
         with self._lock:
             self._spaces.clear()
             self._last = None

@@ -1,4 +1,4 @@
-"""Keeping a registry fresh in the background: its spaces are watched, and what changes is indexed at once."""
+"""Keeps a registry fresh in the background: watches its spaces and indexes changes at once."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _STEP_MS = 20
-"""Milliseconds without a further change after which a change is indexed."""
+"""Milliseconds without another change after which changes are indexed."""
 _GROUP_MS = 500
-"""Milliseconds after which changes are indexed though further ones follow."""
+"""Milliseconds after which changes are indexed even if more follow."""
 _TICK_MS = 1_000
-"""Milliseconds between two looks for spaces that were created or replaced."""
+"""Milliseconds between two checks for spaces that were created or replaced."""
 _DISTRUST = 60.0
-"""Seconds after which the files are scanned all the same, as some file systems do not report changes."""
+"""Seconds after which the files are scanned anyway, because some file systems do not report changes."""
 
 _UNWATCHED = 1.0
-"""Seconds for which a scan serves where there are files, such as ``AGENTS.md``, in folders that are not watched."""
+"""Seconds for which a scan is reused if there are files such as ``AGENTS.md`` in folders that are not watched."""
 
 _PATIENCE = 2.0
-"""Seconds to wait for the thread when it is to end."""
+"""Seconds to wait for the thread to end."""
 
 _FOLDERS = frozenset({"config", *TYPE_OF_FOLDER})
-"""What counts below a space root: items, keys and settings; others may keep what they like beside them."""
+"""Folders below a space root that matter: items, keys and settings. Anything else there is ignored."""
 
 _Identity = tuple[int, int]
 
@@ -44,12 +44,12 @@ _Identity = tuple[int, int]
 class Watch:
     """Watches the spaces of a registry. While it works, the registry's searches need no scan of their own.
 
-    Where a space cannot be watched, ``max_staleness`` of the registry stays 0: each search scans, as without a watch.
+    If a space cannot be watched, the registry's ``max_staleness`` stays 0 and each search scans, as without a watch.
 
     Args:
-        registry: Opened with ``max_staleness=0``; the watch raises it while it knows the files to be as indexed.
-        changed: Called from the watching thread with the files that have changed, after they were indexed; with none of
-            them where a whole space has come, gone or been replaced, and once where the registry is no longer current.
+        registry: Opened with ``max_staleness=0``; the watch raises it while the index is known to be current.
+        changed: Called from the watching thread with the changed files, after they were indexed. Called with no files
+            if a whole space was added, removed or replaced, and once if the registry is no longer current.
     """
 
     def __init__(self, registry: Registry, changed: Callable[[Collection[Path]], None]) -> None:
@@ -64,7 +64,7 @@ class Watch:
         self._lasting = _UNWATCHED if fixed else float("inf")
 
     def start(self) -> None:
-        """Start a thread, which indexes nothing before :meth:`resume`."""
+        """Start the thread; it indexes nothing before :meth:`resume`."""
         self._thread.start()
 
     def resume(self) -> None:
@@ -72,7 +72,7 @@ class Watch:
         self._paused = False
 
     def stop(self) -> None:
-        """Stop watching; from then on each search scans. Waits up to two seconds for indexing to end."""
+        """Stop watching, so each search scans again. Waits up to two seconds for indexing to end."""
         self._registry.max_staleness = 0.0
         self._stop.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
@@ -81,7 +81,7 @@ class Watch:
     def _run(self) -> None:
         try:
             self._watch()
-        finally:  # however it ends
+        finally:
             self._registry.max_staleness = 0.0
 
     def _watch(self) -> None:
@@ -114,7 +114,7 @@ class Watch:
                 return
 
     def _follow(self, places: dict[Path, _Identity], changes: Iterable[Collection[tuple[object, str]]]) -> None:
-        """Refresh whenever something changes, until a space has come, gone or been replaced."""
+        """Refresh on every change, until a space is added, removed or replaced."""
         for change in changes:
             if self._stop.is_set():
                 return
@@ -138,7 +138,7 @@ class Watch:
                     self._changed(tuple(Path(path) for _, path in change))
 
     def _refresh(self) -> RefreshReport | None:
-        """Index what has changed and return a report; None if that failed or indexing is paused."""
+        """Index changes and return a report; None if that failed or indexing is paused."""
         if self._paused:
             return None
         self._scanned = time.monotonic()
@@ -151,11 +151,11 @@ class Watch:
         return None
 
     def _places(self) -> dict[Path, _Identity]:
-        """Return the folders to watch, and which folder each is, so that a new one in its place is noticed."""
+        """Return the folders to watch and their identities, so that a replaced folder is noticed."""
         found = {}
         for root in self._registry.roots:
             if root.client is not None and root.client.is_fixed:
-                continue  # that is the folder of the project, with whatever else is in it
+                continue  # its folder is the whole project
             try:
                 status = os.stat(root.path)  # noqa: PTH116 - one call for both
             except OSError:
@@ -165,7 +165,7 @@ class Watch:
 
 
 def _matters(places: Collection[Path], _change: object, path: str) -> bool:
-    """Return whether a change of this path may change the answer of a search."""
+    """Return whether a change of this path may affect a search."""
     changed = Path(path)
     below = [(place, changed.relative_to(place).parts) for place in places if changed.is_relative_to(place)]
     return any(not parts or parts[0] in _FOLDERS or place.name != FOLDER for place, parts in below)

@@ -1,4 +1,4 @@
-"""Where items, keys and the index are: the one value that commands, servers and pages open a registry by."""
+"""The options that say where items, keys and the index are; commands, servers and pages open a registry with them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Where to look, as a user says it; what is left out comes from the environment and the user's settings.
+    """The user's options for opening a registry; the environment and the user's settings supply what is left out.
 
     Attributes:
-        project: The folder that holds ``.ai``; None looks upwards from the working directory.
-        bundles: Folders of bundles that count beside those that are installed.
-        trust: Trust files or folders that count as the user's own.
-        audience: The name that signatures on the project's items must have been made for.
-        clients: Of the clients of agents, those whose folders count; empty for all.
+        project: The folder that contains ``.ai``; None searches upwards from the working directory.
+        bundles: Bundle folders to use beside the installed ones.
+        trust: Trust files or folders to treat as the user's own.
+        audience: The audience that signatures on the project's items must have.
+        clients: Names of agents whose folders are searched; empty for all.
         index: Address of a registry on a cluster.
         may_choose_index: Whether the environment or the user's settings may name that registry.
-        max_staleness: Seconds for which a scan of the spaces serves further searches.
-        only_trusted: Whether all but verifying and signing know trusted items only.
+        max_staleness: Seconds for which searches reuse a scan of the spaces.
+        only_trusted: Only see trusted items, except in verifying and signing.
     """
 
     project: Path | None = None
@@ -42,7 +42,7 @@ class Where:
     only_trusted: bool = False
 
     def layout(self) -> Layout:
-        """Return the layout of the spaces, for what needs no index and therefore does not load the engine.
+        """Return the layout of the spaces, for commands that need no index and so should not load the engine.
 
         Raises:
             RyeError: As :meth:`rye.spaces.layout.Layout.find`.
@@ -59,14 +59,14 @@ class Where:
         )
 
     def open(self, progress: Progress | None = None, cancelled: Cancelled | None = None) -> Registry:
-        """Return the registry of these spaces.
+        """Open the registry.
 
         Args:
-            progress: As of :class:`rye.Registry`.
-            cancelled: As of :class:`rye.Registry`.
+            progress: As in :class:`rye.Registry`.
+            cancelled: As in :class:`rye.Registry`.
 
         Raises:
-            RyeError: As of :class:`rye.Registry`.
+            RyeError: As :class:`rye.Registry`.
         """
         from rye.registry.registry import Registry
 
