@@ -278,7 +278,7 @@ class RegistryLists:
             whose = f"the signed list of {held.root.source} in {self._address}"
             if not state.is_valid:
                 code, words = state.code or "list-rollback", state.words
-                forget = f"; if its owner began again,  remove {self._record()}" if held.place in self._seen else ""
+                forget = f"; if its owner began again, remove {self._record()}" if held.place in self._seen else ""
                 warnings.append(f"{whose} does not count: {words} [{code}]{forget}")
             elif held.listed:
                 listed = held.listed

@@ -100,7 +100,7 @@ def read_record(path: str, data: bytes) -> tuple[Installed, ...]:
     if not all(map(_is_text, (text for entry in entries for text in entry[:2]))):
         message = f"{path} is not a record that rye can read"
         raise ItemError("unparsable", message, hint="let the tool that wrote it write it again", path=path)
-    return found
+    return entries
 
 
 def _is_text(value: object) -> bool:

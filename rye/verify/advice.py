@@ -104,7 +104,7 @@ REMEDIES: Final = MappingProxyType(
         ),
         "list-expired": Remedy(_NEWEST, _SIGN),
         "list-name": Remedy("get the list of this space from its owner", _SIGN),
-        "list-rollback": Remedy(f"{_NEWEST}; if its owner began again,  forget the old one: rye sign --list --forget"),
+        "list-rollback": Remedy(f"{_NEWEST}; if its owner began again, forget the old one: rye sign --list --forget"),
         "lock-changed": Remedy("compare it with its source, and install it again: npx skills update"),
         "lock-missing": Remedy("install it again from its source, or remove it from skills-lock.json"),
         "list-number": Remedy(_NEWEST),
