@@ -1,4 +1,4 @@
-"""``rye`` and ``python -m rye``: the command line, imported where an interrupt is already answered for."""
+"""``rye`` and ``python -m rye``: imports the command line after interrupts are handled."""
 
 import gc
 import os
@@ -15,8 +15,9 @@ _FAILED = 2
 def run() -> int:
     """Run the command line of this process and return its exit status; Ctrl-C is quiet from the start.
 
-    Cycles are looked for once in 50,000 new objects, not in 700: imports and short commands make none. The threads of
-    numpy's OpenBLAS sleep as soon as they have no work (after 2⁴ cycles, the least): else each spins on a processor.
+    The garbage collector runs once in 50,000 new objects instead of 700, because imports and short commands make no
+    cycles. OpenBLAS threads sleep as soon as they are idle (after 2⁴ cycles, the minimum); otherwise each of them
+    spins.
     """
     gc.set_threshold(_GARBAGE)
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", _IDLE)
@@ -35,7 +36,7 @@ def run() -> int:
 
 
 def _is_broken() -> bool:
-    """Say what another distribution did to rye's files, if any did; return whether rye cannot run."""
+    """Report what another distribution did to rye's files, if anything; return whether rye cannot run."""
     words, is_broken = mixed_install()
     if words:
         sys.stderr.write(

@@ -1,8 +1,8 @@
-"""Files on disk, for every room: who else could have written one, and how one is written so that no reader sees half.
+"""Files on disk: who else can write one, and atomic writes.
 
-On a machine that several people use, a folder may be another user's, and whoever can write a folder of trust files,
-settings or records decides what they say. The rules are those of git (``safe.directory``) for owners, and those of ssh
-(``StrictModes``) for modes.
+On a shared machine, a folder may belong to another user, and whoever can write a folder of trust files, settings or
+records decides their content. The rules for owners are those of git (``safe.directory``), the rules for modes those of
+ssh (``StrictModes``).
 
     >>> others_control(Path("/nowhere"))
     ''
@@ -30,11 +30,11 @@ from rye.errors import EnvironmentFault
 # ruff: noqa: PTH114, PTH116, PTH118, PTH120 - those of Path raise for more texts, and paths are text in places
 
 SAFE_FOLDERS: Final = "RYE_SAFE_FOLDERS"
-"""The variable that names folders which are the user's own whoever owns them; ``*`` for all."""
+"""The variable with folders that count as the user's own, whoever owns them; ``*`` for all."""
 
 _TEMPORARY: Final = re.compile(r"\.(?:.+\.)?[0-9a-f]{16}\.tmp")
 _LEFT: Final = 3600.0
-"""Seconds without a change after which a temporary file is nobody's."""
+"""Seconds without a change after which a temporary file is abandoned."""
 
 _REMEDY: Final = "check the permissions of the folder"
 _REMEDIES: Final = MappingProxyType(
@@ -47,11 +47,11 @@ _REMEDIES: Final = MappingProxyType(
         errno.EROFS: "the disk can only be read: write elsewhere",
     }
 )
-"""What to do about a file that cannot be written, by what the system said."""
+"""Error of the system to the hint for a file that cannot be written."""
 
 
 def real_path(path: str | os.PathLike[str]) -> str:
-    """Return a path with its links followed, up to one that may not be read, such as those below ``/proc``."""
+    """Return a path with its links resolved, up to one that may not be read, such as those below ``/proc``."""
     try:
         return os.path.realpath(path)
     except OSError as error:
@@ -65,16 +65,17 @@ ownership_of: Callable[[os.stat_result], Ownership] = attrgetter("st_uid", "st_g
 
 
 def others_control(path: Path, *, group: bool = False, private: bool = False) -> str:
-    """Return in words why others than the user may have written a file or folder; empty if they cannot have.
+    """Return why other users may have written a file or folder; empty if they cannot have.
 
-    Files of root are nobody else's, nor, for root, are those of whoever called ``sudo``, as for git. With ``group``,
-    members of its group count as others, as for ssh, unless the group is the user's own. Where a link is on the way,
-    the folder that it leads into counts, too: whoever may rename in that decides what lies there.
+    Files of root are safe, and for root those of the user who called ``sudo``, as for git. With ``group``, members of
+    its group count as other users, as for ssh, unless it is the user's private group. If there is a link on the way,
+    the folder that it leads into counts too, because whoever can rename in that folder decides what lies there.
 
     Args:
-        path: It need not exist. What ``RYE_SAFE_FOLDERS`` names, or lies in a folder named there, is never others'.
+        path: It need not exist. Paths in a folder that ``RYE_SAFE_FOLDERS`` names are always safe.
         group: Whether its group must not be able to write.
-        private: Whether it must be the user's alone, as what rye itself makes: not root's, nor writable by any group.
+        private: Whether it must belong to the user alone, as files that rye makes: not to root, not writable by any
+            group.
     """
     try:
         real = os.path.realpath(path)
@@ -89,20 +90,20 @@ def others_control(path: Path, *, group: bool = False, private: bool = False) ->
 
 
 def _in_sticky(status: os.stat_result) -> Ownership:
-    """Return owner, group and mode of a folder; in a sticky one, everybody may rename only what is theirs."""
+    """Return owner, group and mode of a folder; in a sticky folder, users may rename only their own entries."""
     mode = status.st_mode & ~(stat.S_IWOTH | stat.S_IWGRP) if status.st_mode & stat.S_ISVTX else status.st_mode
     return status.st_uid, status.st_gid, mode
 
 
 def why_unsafe(path: Path, *, private: bool = False) -> str:
-    """Return in words, with the command that ends it, why others than the user decide what lies at a path; else empty.
+    """Return why other users decide what lies at a path, with the command that fixes it; empty if they do not.
 
-    Whoever owns a folder above it, or can write there, can put another one in its place. So the file or folder is
-    looked at, each folder above it, and those above what a link leads to.
+    Whoever owns or can write a folder above it can replace it. So the check covers the file or folder, each folder
+    above it, and the folders above the target of a link.
 
     Args:
         path: It need not exist.
-        private: As for :func:`others_control`, of the path itself.
+        private: As for :func:`others_control`, for the path itself.
     """
     real = Path(real_path(path))
     if _are_safe()(str(real)):
@@ -122,11 +123,11 @@ def why_unsafe(path: Path, *, private: bool = False) -> str:
 
 
 def others_below(folder: Path, owners: Mapping[str, Ownership], *, group: bool = False) -> list[str]:
-    """Return a phrase for each file or folder below a folder that others may have written, as :func:`others_control`.
+    """List the files and folders below a folder that other users can write, each with the reason.
 
     Args:
         folder: The folder.
-        owners: Owner, group and mode of each, by its path below the folder.
+        owners: Owner, group and mode of each entry by its path below the folder.
         group: Whether their groups must not be able to write.
     """
     theirs = {each: why for each in set(owners.values()) if (why := why_others(each, group=group))}
@@ -138,9 +139,9 @@ def others_below(folder: Path, owners: Mapping[str, Ownership], *, group: bool =
 
 
 def own(*, group: bool = False) -> tuple[frozenset[int], int]:
-    """Return the user ids that count as the user's own, and the mode bits by which others may write a file.
+    """Return the user ids we accept, and the mode bits that let others write.
 
-    A group is never asked about here, so with ``group`` the user's own has its bit, too.
+    This function does not look at groups, so with ``group`` the bit of a private group counts too.
     """
     me = os.geteuid() if os.name == "posix" else 0
     sudo = "" if me else os.environ.get("SUDO_UID", "")
@@ -149,7 +150,7 @@ def own(*, group: bool = False) -> tuple[frozenset[int], int]:
 
 
 def why_others(owner: Ownership, *, group: bool, private: bool = False) -> str:
-    """Return in words why others than the user may have written what has this owner, group and mode."""
+    """Return why other users may have written a file with this owner, group and mode; empty if they cannot have."""
     uid, gid, mode = owner
     owners, writable = own(group=group or private)
     if uid not in owners:
@@ -164,7 +165,7 @@ def why_others(owner: Ownership, *, group: bool, private: bool = False) -> str:
 
 
 def _are_safe() -> Callable[[str], bool]:
-    """Return a function that says whether a real path is named safe, or lies in a folder that is."""
+    """Return a function that says whether a real path is in a safe folder."""
     named = [name for name in os.environ.get(SAFE_FOLDERS, "").split(os.pathsep) if name]
     places = [os.path.realpath(os.path.expanduser(name)) for name in named]
     return lambda real: (
@@ -175,7 +176,7 @@ def _are_safe() -> Callable[[str], bool]:
 def _is_own_group(gid: int, uid: int) -> bool:
     """Return whether a group is the user's private one: it has the user's name and no other member.
 
-    Many systems make such a group for each user, and let it write whatever the user makes.
+    Many systems make such a group for each user, and let it write everything that the user makes.
     """
     import grp
     import pwd
@@ -189,7 +190,7 @@ def _is_own_group(gid: int, uid: int) -> bool:
 
 
 def refuse_others(path: Path) -> None:
-    """Refuse to believe a file or folder that others, its group among them, own or can write.
+    """Refuse a file or folder that another user or its group owns or can write.
 
     Raises:
         EnvironmentFault: ``unsafe-owner``.
@@ -200,9 +201,9 @@ def refuse_others(path: Path) -> None:
 
 
 def inside_fault(path: Path, checkouts: Iterable[str]) -> EnvironmentFault | None:
-    """Return ``user-in-project`` if a part of the user space really lies in a checkout; else None.
+    """Return ``user-in-project`` if a part of the user space lies in a checkout; else None.
 
-    The checkout's own keys and settings would be the user's. The root of the file system is no checkout.
+    Otherwise the checkout's keys and settings would count as the user's. The root of the file system is not a checkout.
     """
     place = real_path(path)
     for checkout in checkouts:
@@ -215,9 +216,9 @@ def inside_fault(path: Path, checkouts: Iterable[str]) -> EnvironmentFault | Non
 
 
 def refuse_links(path: Path) -> None:
-    """Refuse to write through a link that a stranger could have made: the working directory is often a checkout.
+    """Refuse to write through a link that a stranger could have made, as the working directory is often a checkout.
 
-    The file itself may be no link, wherever it is, and no folder on the way to it a link that lies in that checkout.
+    The file itself must not be a link, and no folder on the way to it may be a link inside that checkout.
 
     Raises:
         EnvironmentFault: ``cannot-write``.
@@ -232,9 +233,9 @@ def refuse_links(path: Path) -> None:
 
 
 def _checkout(here: Path) -> Path:
-    """Return the outermost folder upwards that has a ``.git`` or ``.ai``, as a checkout can hold others; else this one.
+    """Return the outermost folder upwards with a ``.git`` or ``.ai``, as checkouts nest; else this folder.
 
-    The user's home is none, though it has a ``.ai``: links there are the user's own.
+    The home folder is never a checkout, although it has a ``.ai``: links there are the user's own.
     """
     home = os.path.realpath(os.path.expanduser("~"))
     found = here
@@ -247,26 +248,26 @@ def _checkout(here: Path) -> Path:
 
 
 def _is_within(folder: Path, base: Path) -> bool:
-    """Return whether a folder is another one or below it, however either is spelled."""
+    """Return whether a folder is the other one or lies below it, in any spelling."""
     return any(above.samefile(base) for above in (folder.resolve(), *folder.resolve().parents))
 
 
 def write_atomically(
     path: Path, data: bytes, *, ready: Callable[[], None] = lambda: None, mode: int | None = None
 ) -> None:
-    """Replace a file's content, or create it: whoever looks sees the old bytes or the new, never a part.
+    """Replace a file's content, or create it: a reader sees the old bytes or the new ones, never a part.
 
-    The bytes go to a hidden file beside it, reach the disk, and take the name in one step. The mode is kept; a link
-    stays a link.
+    The bytes go to a hidden file beside it, are flushed to disk, and the file is renamed. The mode is kept, and a
+    link stays a link.
 
     Args:
         path: The file.
         data: Its new content.
-        ready: Called once this is on the disk; an exception from it leaves the old file as it is.
-        mode: The mode that it gets; None keeps that of the old file.
+        ready: Called after the flush; an exception from it leaves the old file unchanged.
+        mode: The new mode; None keeps that of the old file.
 
     Raises:
-        EnvironmentFault: ``cannot-write``; the old file is untouched.
+        EnvironmentFault: ``cannot-write``; the old file is unchanged.
     """
     target = Path(os.path.realpath(path))
     # a name of its own, as one made from the target's may be too long where that is not
@@ -294,14 +295,14 @@ def write_atomically(
 
 
 def is_half_written(name: str) -> bool:
-    """Return whether a name is that of a file or folder which rye writes before it puts it in its place."""
+    """Return whether a name is that of a file or folder that rye has not finished writing."""
     return _TEMPORARY.fullmatch(name) is not None
 
 
 def sweep(folder: Path) -> None:
-    """Remove temporary files that killed writes left in a folder: those not written to for an hour.
+    """Remove temporary files that killed writers left in a folder: those without a change for an hour.
 
-    What cannot be removed stays; it is hidden, and no reader takes it for anything.
+    Files that cannot be removed stay; they are hidden, and no reader uses them.
     """
     with suppress(OSError):
         for left in folder.glob(".*.tmp"):
@@ -312,7 +313,7 @@ def sweep(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make sure that a new name in a folder outlives a loss of power."""
+    """Make a new name in a folder survive a loss of power."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,6 +1,6 @@
 """Worker processes, installed programs, cancellation, and folders that are removed when this process ends.
 
-Nothing is imported or run from the working directory, where Python looks first by default: it is often an untrusted
+Nothing is imported or run from the working directory, which Python searches first by default: it is often an untrusted
 checkout. A worker is this same Python running rye itself, in isolated mode.
 """
 
@@ -34,10 +34,10 @@ _START = (
 )
 
 _MOST_WAITING = 128
-"""How many results may wait for an earlier one: more than this process computes while a helper starts."""
+"""Maximum number of results that wait for an earlier one: more than this process computes while a helper starts."""
 
 _GARBAGE = 50_000
-"""New objects after which a worker looks for cycles: with Python's 700, indexing takes an eighth longer."""
+"""New objects after which a worker collects garbage: with Python's 700, indexing takes an eighth longer."""
 
 _POLL = 0.05
 """Seconds between two checks for cancellation while waiting."""
@@ -50,12 +50,12 @@ R = TypeVar("R")
 
 
 class Helper(NamedTuple):
-    """A process that takes requests on its standard input and answers on its standard output.
+    """A process that takes requests on standard input and answers on standard output.
 
     Attributes:
         stdin: Its standard input.
         stdout: Its standard output.
-        kill: Ends it, if it has not ended.
+        kill: Ends it, if it is still running.
         wait: Waits until it has ended.
     """
 
@@ -74,10 +74,10 @@ class Helper(NamedTuple):
 
 
 def copy(work: Callable[[], None]) -> Helper | None:
-    """Fork this process; the fork calls ``work``, which calls :func:`serve`, and need import nothing again.
+    """Fork this process; the fork calls ``work``, which calls :func:`serve`, and imports nothing again.
 
-    None where that is not safe: a fork has none of the other threads, but keeps the locks that they held. The only
-    threads that Python does not know of are those of NumPy's linear algebra library, which ends them before a fork.
+    Returns None if a fork is not safe: a fork has none of the other threads, but keeps their locks. The only threads
+    that Python does not know are those of NumPy's linear algebra library, which stops them before a fork.
     """
     if sys.platform != "linux" or threading.active_count() > 1:
         return None
@@ -113,10 +113,10 @@ def copy(work: Callable[[], None]) -> Helper | None:
 
 
 def start(module: str) -> Helper | None:
-    """Start a helper, a new Python with the import path of this one; None when there is no Python to start.
+    """Start a helper, a new Python with the import path of this one; None if there is no Python to start.
 
-    It runs ``help_out`` of a module of rye, takes requests on standard input and answers on standard output.
-    Relative entries of the path, which depend on the working directory, are left out.
+    It runs ``help_out`` of a module of rye, takes requests on standard input and answers on standard output. Relative
+    entries of the path are left out, because they depend on the working directory.
     """
     if not sys.executable:
         return None
@@ -135,9 +135,10 @@ def start(module: str) -> Helper | None:
 
 
 def find_program(name: str) -> str | None:
-    """Return the path of a program on ``PATH``; None when no absolute entry has it.
+    """Return the path of a program on ``PATH``; None if no absolute entry has it.
 
-    A relative entry, and on Windows the working directory ahead of all entries, would let a checkout bring its own.
+    A relative entry, and on Windows the working directory before all entries, would let a checkout bring its own
+    program.
     """
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
     found = shutil.which(name, path=os.pathsep.join(entry for entry in entries if Path(entry).is_absolute()))
@@ -145,7 +146,7 @@ def find_program(name: str) -> str | None:
 
 
 def own_program() -> str | None:
-    """Return the path of this command: ``rye``, or ``rye-search`` where another program has that name; or None."""
+    """Return the path of this command: ``rye``, or ``rye-search`` if another program is called ``rye``; or None."""
     for name in ("rye", "rye-search"):
         with suppress(OSError):
             if (found := find_program(name)) and b"rye.__main__" in Path(found).read_bytes():
@@ -154,7 +155,7 @@ def own_program() -> str | None:
 
 
 def run_program(words: Sequence[str], data: bytes) -> tuple[int, bytes, bytes]:
-    """Run a program given by its absolute path; return its exit status, output and error output.
+    """Run a program by its absolute path; return its exit status, output and error output.
 
     Args:
         words: The program and its arguments.
@@ -167,10 +168,10 @@ def run_program(words: Sequence[str], data: bytes) -> tuple[int, bytes, bytes]:
 def serve(prepare: Callable[[Any], Callable[[Any], object]]) -> None:
     """Answer the requests of a :class:`Worker` until it ends or closes standard input; then exit at once.
 
-    A thread takes requests off standard input while others are worked on, so that the worker need not wait.
+    A thread reads requests while others are being answered, so that the worker need not wait.
 
     Args:
-        prepare: Given what the worker was set up with, returns what answers a request.
+        prepare: Given the worker's setup, returns the function that answers a request.
     """
     import pickle
 
@@ -193,7 +194,7 @@ def serve(prepare: Callable[[Any], Callable[[Any], object]]) -> None:
 
 
 class Worker:
-    """A helper that answers requests in the order in which they come, and the thread that reads its answers.
+    """A helper that answers requests in their order, and the thread that reads its answers.
 
     Both ends are this very program, so requests and answers are pickled.
     """
@@ -207,14 +208,14 @@ class Worker:
             self._send(setup)
 
     def load(self) -> int:
-        """Return how many requests it has not answered."""
+        """Return the number of requests without an answer."""
         return len(self._asked)
 
     def ask(self, request: object) -> Future[Any]:
         """Send a request; the future fails with an OSError if the helper ends, or sends garbage, before it answers.
 
         Raises:
-            OSError: It has ended.
+            OSError: The helper has ended.
         """
         from concurrent.futures import Future
 
@@ -242,7 +243,7 @@ class Worker:
             self._asked.popleft().set_exception(BrokenPipeError("the helper has ended"))
 
     def dismiss(self) -> None:
-        """Kill the helper; what it was still asked fails."""
+        """Kill the helper; its open requests fail."""
         self._helper.kill()
         self._thread.join()
         self._helper.dismiss()
@@ -252,13 +253,13 @@ class Worker:
 def start_workers(
     count: int, module: str, setup: object, *, work: Callable[[], None] | None = None
 ) -> Iterator[list[Worker]]:
-    """Start workers, which end with the context; fewer where no more can be started.
+    """Start workers, which end with the context; fewer if no more can be started.
 
     Args:
-        count: How many.
+        count: Number of workers.
         module: As for :func:`start`.
-        setup: What each is set up with.
-        work: As for :func:`copy`, which is preferred where it is given.
+        setup: Setup of each worker.
+        work: As for :func:`copy`, which is preferred if this is given.
     """
     # all helpers before the first thread: a process of several threads is not copied
     helpers = [helper for _ in range(count) if (helper := (copy(work) if work else None) or start(module)) is not None]
@@ -271,16 +272,17 @@ def start_workers(
 
 
 def spread(tasks: Iterable[T], work: Callable[[T], R], workers: Sequence[Worker], *, ahead: int) -> Iterator[R]:
-    """Yield the results of tasks in their order, computed by workers, and by this process while all of them are busy.
+    """Yield the results of tasks in order, computed by workers, and by this process while all workers are busy.
 
-    A task whose worker has ended is done here. The last task is not queued behind another one: this process would have
-    to wait for both. Results that wait for an earlier one are bounded, so memory does not grow with the tasks.
+    If the worker of a task has ended, this process does the task. The last task is not queued behind another one,
+    because this process would have to wait for both. The number of waiting results is bounded, so memory does not
+    grow with the number of tasks.
 
     Args:
         tasks: Taken as needed.
-        work: Does a task here.
+        work: Does a task in this process.
         workers: Do tasks elsewhere in the same way.
-        ahead: How many tasks a worker has at a time, so that it need not wait for this process.
+        ahead: Number of tasks that a worker has at a time, so that it need not wait for this process.
 
     Raises:
         CancelledError: The work was cancelled.
@@ -315,7 +317,7 @@ def spread(tasks: Iterable[T], work: Callable[[T], R], workers: Sequence[Worker]
 
 
 def await_answer(answer: Future[R]) -> R:
-    """Wait for the answer of a worker, and stop when the work is cancelled.
+    """Wait for the answer of a worker, or until the work is cancelled.
 
     Raises:
         OSError: The worker ended before it answered.
@@ -329,7 +331,7 @@ def await_answer(answer: Future[R]) -> R:
 
 
 def cores() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -345,7 +347,7 @@ def remove_at_end(folder: Path) -> None:
 
 @atexit.register
 def leave() -> None:
-    """Remove the folders now; a fork leaves those of its parent alone."""
+    """Remove the folders now; a fork leaves those of its parent."""
     while _FOLDERS:
         process, folder = _FOLDERS.pop()
         if process == os.getpid():
@@ -370,7 +372,7 @@ def stoppable(cancelled: Cancelled | None) -> Iterator[None]:
 
 
 def release_memory() -> None:
-    """Give free memory back to the system where the C library can (glibc), as it keeps much between large arrays."""
+    """Return free memory to the system if the C library can (glibc), which otherwise keeps much of it."""
     import ctypes
 
     with suppress(AttributeError, OSError):

@@ -1,4 +1,4 @@
-"""The base of every answer that rye gives as JSON: a report's fields are its keys.
+"""The base of every answer that rye gives as JSON: the fields of a report are its keys.
 
 >>> @dataclass(frozen=True, slots=True)
 ... class Counted(Report):
@@ -18,15 +18,15 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A frozen dataclass that shows its fields as JSON; one class for each question that can be asked of rye."""
+    """A frozen dataclass whose fields become JSON keys."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every field under its name, as :func:`as_json` writes it."""
+        """Return every field by its name, converted by :func:`as_json`."""
         return {name: as_json(getattr(self, name)) for name in self.__dataclass_fields__}
 
 
 def as_json(value: Any) -> Any:
-    """Return a value as JSON takes it: by its ``to_dict`` if it has one, a sequence as a list, an enum as its text."""
+    """Convert a value to JSON types: by its ``to_dict`` if it has one, a sequence to a list, an enum to its text."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if isinstance(value, Enum):

@@ -1,6 +1,6 @@
-"""What is installed with rye: the query grammar, its own signed items, and who owns these files.
+"""Files installed with rye: the query grammar and its signed items; and which distribution owns these files.
 
-A wheel holds both below ``rye/_bundled``; a checkout holds them at its top level.
+A wheel has both below ``rye/_bundled``; a checkout has them at its top level.
 
     >>> grammar_text().lstrip().startswith("//")
     True
@@ -29,14 +29,13 @@ _FILES = {
     *("__init__.py", "__main__.py", "_files.py", "_process.py", "_report.py", "_resources.py", "_text.py", "errors.py"),
 }
 _OWN = frozenset(_ROOMS_BELOW | _ROOMS_ABOVE | _FILES)
-"""What stands in the package's folder; any other module there is that of another distribution."""
+"""Names in the package's folder; any other module there belongs to another distribution."""
 
 OWN_KEY = "8z78H2lMTFFsNyQQWTfeeXUmhhuo84QDiExKcrMoIH0="
 """Base64 of the public key that signs the list of rye's own items; ``poe sign`` writes it here."""
 
 
 def _root() -> Path:
-    """Return the folder that holds ``grammar`` and ``items``."""
     bundled = _PACKAGE / "_bundled"
     return bundled if bundled.is_dir() else _PACKAGE.parent
 
@@ -47,20 +46,20 @@ def grammar_text() -> str:
 
 
 def items_root() -> Path:
-    """Return the root of the system space that comes with rye: the folder that holds its signed items."""
+    """Return the root of the bundle ``rye``: the folder with its signed items."""
     return _root() / "items"
 
 
 def has_foreign_modules() -> bool:
-    """Return whether a module that is not rye's stands in the package's folder; reads only the folder's list."""
+    """Return whether the package's folder has a module of another distribution; only lists the folder."""
     others = [name for name in os.listdir(_PACKAGE) if name not in _OWN]  # noqa: PTH208 - a Path for each takes time
     return any(name.endswith(".py") or os.path.exists(_PACKAGE / name / "__init__.py") for name in others)  # noqa: PTH110
 
 
 def mixed_install() -> tuple[str, bool]:
-    """Return what is wrong where another distribution is installed into rye's folder, and whether rye itself is broken.
+    """Return what is wrong if another distribution has files in rye's folder, and whether rye itself is broken.
 
-    Empty where no other distribution lists files there; else every file that rye's own list names is read and hashed.
+    Empty if no other distribution lists files there; else every file on rye's own list is read and hashed.
     """
     import base64
     import hashlib

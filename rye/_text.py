@@ -1,8 +1,7 @@
 r"""Text that is safe to show, and the place of the signature line.
 
-Text from items is hostile: :func:`inline` and :func:`block` write out every control and invisible character of it,
-:func:`quote` makes one shell word of it. What they return can be shown on a terminal, and read by a model, without
-doing anything to either.
+Text from items is hostile: :func:`inline` and :func:`block` escape every control and invisible character, and
+:func:`quote` makes one shell word of it. Their results can be shown on a terminal and read by a model.
 
     >>> inline("two\nlines \x1b[31mred")
     'two lines \\x1b[31mred'
@@ -37,13 +36,13 @@ _UNSEEN = re.compile(
     rf"[{_INVISIBLE}](?:(?<=[\u200c\u200d])(?<![\u0600-\u17ff].)"
     r"|(?<![\x7f-\x9f\u200c\u200d\u2028\u2029\u2800\ud800-\udfff]))"
 )
-"""Those that end no word: no control, no line separator, no joiner of a script that is spelled with it (Persian)."""
+"""Invisible characters that end no word: no controls, line separators, or joiners that a script is spelled with."""
 _IS_INVISIBLE = re.compile(f"[{_INVISIBLE}]")
 _UNSAFE_IN_BLOCK = re.compile(rf"[\x00-\x08\x0b-\x1f{_INVISIBLE}]")
 _NOT_IN_WORD = re.compile(rf"[^\w/.:@+-]|[{_INVISIBLE}]")
 _ESCAPE = re.compile(r"\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}")
 _CI_COMMAND = re.compile(r"(?<=#)#(?=[A-Za-z-]*\[)|^:(?=:)")
-"""What the log of a build reads as a command: ``##[…]`` and ``##vso[…]`` anywhere, ``::`` where a line begins."""
+"""Text that a build server obeys in a log: ``##[…]`` and ``##vso[…]`` anywhere, ``::`` at the start of a line."""
 _SPACE = re.compile(r"\s+")
 
 
@@ -55,34 +54,34 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def block(text: str) -> str:
-    r"""Return text of several lines with every control and invisible character written out, as ``\x1b``."""
+    r"""Return text of several lines with every control and invisible character escaped, as ``\x1b``."""
     if text.isascii() and text.isprintable():  # nearly every short text
         return text
     return _UNSAFE_IN_BLOCK.sub(_escaped, text.replace("\r\n", "\n"))
 
 
 def inline(text: str) -> str:
-    """Return text for one line: as by :func:`block`, every run of white space as one space, no command of a build."""
+    """Return text on one line: as :func:`block`, with white space collapsed and build commands escaped."""
     return _CI_COMMAND.sub(_escaped, _UNSAFE_IN_BLOCK.sub(_escaped, _SPACE.sub(" ", text).strip()))
 
 
 def has_invisible(text: str) -> bool:
-    """Return whether a text has a character that shows nothing, so that two texts may look the same."""
+    """Return whether a text has a character that shows nothing, so that different texts may look the same."""
     return _IS_INVISIBLE.search(text) is not None
 
 
 def unseen(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each character inside the words of a text that nobody sees, with its place."""
+    """Yield each invisible character inside the words of a text with its place."""
     return ((found.start(), found[0]) for found in _UNSEEN.finditer("" if text.isascii() else text))
 
 
 def visible(text: str) -> str:
-    """Return a text without the characters inside its words that nobody sees, such as a zero-width space."""
+    """Return a text without invisible characters inside its words, such as a zero-width space."""
     return _UNSEEN.sub("", text) if not text.isascii() and has_invisible(text) else text
 
 
 def only_composes(text: str) -> bool:
-    r"""Return whether Unicode normal form C would only compose the letters of a text, and replace no character.
+    r"""Return whether Unicode normal form C only composes the letters of a text and replaces no character.
 
     >>> only_composes("e\u0301"), only_composes("\u212a"), only_composes("\u037e")
     (True, False, False)
@@ -91,9 +90,9 @@ def only_composes(text: str) -> bool:
 
 
 def composed(text: str) -> str:
-    """Return text with its letters composed (NFC); unchanged if that would replace a character by another one.
+    """Return text with its letters composed (NFC), or unchanged if that would replace a character by another.
 
-    So KELVIN SIGN does not become ``K``, nor GREEK QUESTION MARK ``;``: a name with one is not the name with the other.
+    So KELVIN SIGN does not become ``K``, nor GREEK QUESTION MARK ``;``: names with them stay different names.
     """
     return text if text.isascii() or not only_composes(text) else unicodedata.normalize("NFC", text)
 
@@ -104,17 +103,17 @@ def may_name_item(name: str) -> bool:
 
 
 def as_word(text: str) -> str:
-    r"""Return text as one word: what is no letter, digit or one of ``_ / . : @ + -`` is written out, as ``\\x20``."""
+    r"""Return text as one word: escape every character but letters, digits and ``_ / . : @ + -``, as ``\\x20``."""
     return _NOT_IN_WORD.sub(_escaped, text)
 
 
 def from_word(text: str) -> str:
-    """Return the text that :func:`as_word` made a word of."""
+    """Return the text that :func:`as_word` escaped."""
     return _ESCAPE.sub(lambda match: chr(min(int(f"0x{match[0][2:]}", base=0), sys.maxunicode)), text)
 
 
 def verbatim_json(dumped: str) -> str:
-    r"""Return JSON text with ``##[`` and the invisible characters that ``json`` leaves alone written as ``\uXXXX``."""
+    r"""Return JSON text with ``##[`` and invisible characters, which ``json`` leaves alone, written as ``\uXXXX``."""
     import json  # only callers that have loaded it need this
 
     safe = _IS_INVISIBLE.sub(lambda match: json.dumps(match[0])[1:-1], dumped)
@@ -122,15 +121,15 @@ def verbatim_json(dumped: str) -> str:
 
 
 _PLAIN = re.compile(r"[\w./@%+,-][\w./:@%+,=-]*", re.ASCII)
-"""Words that every shell takes as they are; one that begins with ``=`` is the path of a program in zsh."""
+"""Words that need no quotes in any shell; zsh reads a word that begins with ``=`` as the path of a program."""
 
 
 def quote(text: str) -> str:
     r"""Return one word for bash or zsh, interactive or not, that means ``text``: visible characters and single spaces.
 
-    What an answer would not show as it is (controls, invisible characters, runs of spaces), and what ends or expands in
-    a quoted word (quotes, and ``!``, the history of an interactive shell), is written in octal within ``$'…'``, which
-    bash, zsh and POSIX.1-2024 read.
+    Characters that would not be visible (controls, invisible characters, runs of spaces), and characters that end or
+    expand in a quoted word (quotes, and ``!``, the history of an interactive shell), are written in octal within
+    ``$'…'``, which bash, zsh and POSIX.1-2024 read.
 
     >>> quote("a-b"), quote("=b"), quote("a b"), quote("a\n$(b)"), quote("it's")
     ('a-b', "'=b'", "'a b'", "$'a\\012$(b)'", "$'it\\047s'")
@@ -143,7 +142,7 @@ def quote(text: str) -> str:
 
 
 def column(text: str) -> str:
-    """Return text for one column of a line; one with a space is quoted, so that it cannot look like further columns.
+    """Return text for one column of a line; text with a space is quoted, so that it cannot look like further columns.
 
     >>> column("tool:a/b"), column("tool:a/b ✓ trusted")
     ('tool:a/b', "'tool:a/b ✓ trusted'")
@@ -153,9 +152,9 @@ def column(text: str) -> str:
 
 
 class Advice(NamedTuple):
-    """What to do: a command for a shell, and in words what to know before it is run. Either may be empty.
+    """What to do: a shell command, and words to read before running it. Either may be empty.
 
-    The two are never shown in one line: an interactive zsh knows no comments, so it would run the words.
+    The two are never shown on one line: an interactive zsh has no comments, so it would run the words.
     """
 
     command: str
@@ -163,7 +162,7 @@ class Advice(NamedTuple):
 
     @classmethod
     def read(cls, text: str) -> Advice:
-        """Take ``COMMAND  # WORDS`` apart; a text that begins with ``# `` has no command."""
+        """Split ``COMMAND  # WORDS``; a text that begins with ``# `` has no command."""
         if text.startswith("# "):
             return cls("", text[2:])
         command, _, words = text.partition("  # ")
@@ -180,29 +179,28 @@ def _octal(char: str) -> str:
 
 
 def _is_shown(char: str) -> bool:
-    """Return whether an answer shows a character as it is."""
     return char.isprintable() and not has_invisible(char)
 
 
 BOM = b"\xef\xbb\xbf"
-"""The UTF-8 byte order mark; it belongs to no line."""
+"""The UTF-8 byte order mark, which belongs to no line."""
 
 _OPENING = re.compile(rb"(?:<!--|#|//)[ \t]*rye(?:os)?:signed:")
 _INSIDE = re.compile(rb"#[ \t]*rye:signed:v2:")
 _FENCES = (b"---", BOM + b"---")
 _FRONT_MATTER = re.compile(rb"---[ \t]*\r?\n")
 _FRONT_MATTER_END = re.compile(rb"\n(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE)
-"""Begins with a line break, not with ``^``, as :mod:`re` searches for a literal several times faster."""
+"""Begins with a line break instead of ``^``, because :mod:`re` searches for a literal several times faster."""
 
 
 class RawEnvelope(NamedTuple):
-    """The signature line as found; nothing about it has been checked. A named tuple, since many are made.
+    """The signature line, unchecked. A named tuple, because many are made.
 
     Attributes:
         line: The text of the line without its line break; bytes that are not UTF-8 appear as U+FFFD.
         number: 1-based line number, 1 or 2.
         start: Byte offset of the first byte of the line, after a byte order mark.
-        end: Byte offset behind the line including its line break.
+        end: Byte offset after the line including its line break.
         inside: Whether it is a comment in front matter.
     """
 
@@ -214,9 +212,9 @@ class RawEnvelope(NamedTuple):
 
 
 def front_matter(data: bytes, suffix: str) -> int:
-    """Return the offset behind the line ``---`` that opens front matter on line 1 of a Markdown file; 0 without any.
+    """Return the offset after the line ``---`` that opens the front matter of a Markdown file; 0 without one.
 
-    The block must be closed, by a line ``---`` or ``...``. An empty suffix stands for any extension.
+    The block must be closed by a line ``---`` or ``...``. An empty suffix stands for any extension.
     """
     if suffix not in {"", ".md"} or not data.startswith(_FENCES):
         return 0
@@ -227,13 +225,13 @@ def front_matter(data: bytes, suffix: str) -> int:
 
 
 def find_envelope(data: bytes, suffix: str = "") -> RawEnvelope | None:
-    """Return the envelope line of a file, or None when there is none on its line. Never raises.
+    """Return the signature line of a file, or None if there is none at its place. Never raises.
 
-    It is the first line, the second below a shebang or, in format v2, the second of a Markdown file that begins with
-    front matter. Where one stands above front matter, that is the one.
+    It is the first line, the second below a shebang or, in format v2, the second line of a Markdown file that begins
+    with front matter. A line above front matter comes first.
 
     A line ends at LF or CR LF; the CR of such a line break is not part of ``line``. A lone CR is not a line break: it
-    stays in ``line``, where no reader of envelopes accepts it.
+    stays in ``line``, and no reader of signatures accepts it.
     """
     number, inside = 1, False
     if start := front_matter(data, suffix):

@@ -1,7 +1,7 @@
-"""The errors of rye: one base class, and families by whose fault it is.
+"""The errors of rye: one base class, and families by what is at fault.
 
-Every error carries a stable ``code``, a message that says what was wrong and where, and a ``hint`` that says what to
-do about it. :meth:`RyeError.to_dict` is the JSON of every surface.
+Every error has a stable ``code``, a message that says what was wrong and where, and a ``hint`` that says what to do.
+:meth:`RyeError.to_dict` is the JSON of every surface.
 
     >>> from rye.errors import ArgumentError
     >>> ArgumentError("bad-limit", "limit is -1", hint="use 1 to 1000").to_dict()["code"]
@@ -14,13 +14,13 @@ from typing import Any, Self
 
 
 class RyeError(Exception):
-    """Base of every error rye raises on purpose.
+    """Base of every error that rye raises on purpose.
 
     Args:
-        code: Stable kebab-case identifier, documented in the ``errors`` knowledge item.
-        message: What was wrong, where, with the caller's own text.
-        hint: What to do about it; never empty for errors a caller can fix.
-        details: Further JSON-able facts (``valid``, ``nearest``, ``path`` …).
+        code: Stable kebab-case identifier; the page ``rye/reference`` lists all.
+        message: What was wrong and where, with the caller's own text.
+        hint: What to do about it; never empty for errors that a caller can fix.
+        details: Further JSON values (``valid``, ``nearest``, ``path`` …).
     """
 
     def __init__(self, code: str, message: str, *, hint: str = "", **details: Any) -> None:
@@ -31,13 +31,13 @@ class RyeError(Exception):
         self.details = details
 
     def but(self, **changes: Any) -> Self:
-        """Return the same error with other attributes, such as ``hint``; an error itself never changes."""
+        """Return the same error with other attributes, such as ``hint``; errors are immutable."""
         other = type(self).__new__(type(self), changes.get("message", self.message))
         vars(other).update({**vars(self), **changes})
         return other
 
     def preceded(self, words: str) -> Self:
-        """Return the same error with words before its message, for a caller that knows where the value came from."""
+        """Return the same error with a prefix of its message, for a caller that knows where the value came from."""
         return self.but(message=f"{words}{self.message}")
 
     def to_dict(self) -> dict[str, Any]:
@@ -54,8 +54,8 @@ class QueryError(RyeError):
     Args:
         text: The whole query as the caller wrote it.
         position: 0-based character offset of the fault in ``text``.
-        token: The offending piece of ``text``; empty at the end of the input.
-        expected: What could have stood there, in words.
+        token: The offending part of ``text``; empty at the end of the input.
+        expected: What could have been there, in words.
         suggestion: A corrected query that parses.
     """
 
@@ -80,7 +80,7 @@ class QueryError(RyeError):
         self.suggestion = suggestion
 
     def caret(self, width: int = 100) -> str:
-        """Draw the line of the query around the fault with a caret below it, at most ``width`` characters wide."""
+        """Return the line of the query around the fault with a caret below it, at most ``width`` characters wide."""
         start = max(0, min(self.position - width // 2, len(self.text) - width))
         line = "".join(ch if ch.isprintable() else " " for ch in self.text[start : start + width])
         marks = "^" * max(1, min(len(self.token), width - (self.position - start)))
@@ -99,11 +99,11 @@ class QueryError(RyeError):
 
 
 class ArgumentError(RyeError):
-    """The caller passed an argument that is not valid; the message lists what is."""
+    """An argument of the caller is not valid; the message lists the valid values."""
 
 
 class NotFoundError(RyeError):
-    """The thing that the caller named does not exist; the hint names the nearest that does."""
+    """The named thing does not exist; the hint has the nearest name that does."""
 
 
 class ItemError(RyeError):
@@ -123,4 +123,4 @@ class CancelledError(RyeError):
 
 
 class UnavailableError(RyeError):
-    """rye itself cannot do this yet, or not in this installation; the hint names what to do instead."""
+    """This version or installation of rye cannot do it; the hint says what to do instead."""
