@@ -45,6 +45,6 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'rye' has no attribute {name!r}")
-    found = getattr(import_module(_HOMES.get(name, "rye.errors")), name)
-    globals()[name] = found
-    return found
+    value = getattr(import_module(_HOMES.get(name, "rye.errors")), name)
+    globals()[name] = value
+    return value

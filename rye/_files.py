@@ -130,7 +130,7 @@ def others_below(folder: Path, owners: Mapping[str, Ownership], *, group: bool =
         owners: Owner, group and mode of each entry by its path below the folder.
         group: Whether their groups must not be able to write.
     """
-    theirs = {each: why for each in set(owners.values()) if (why := why_others(each, group=group))}
+    theirs = {owner: why for owner in set(owners.values()) if (why := why_others(owner, group=group))}
     if not theirs:
         return []
     real, is_safe = os.path.realpath(folder), _are_safe()
@@ -225,9 +225,9 @@ def refuse_links(path: Path) -> None:
     """
     here = Path.cwd()
     checkout = _checkout(here)
-    whole = here / path
-    for place in (whole, *whole.parents):
-        if os.path.islink(place) and (place == whole or _is_within(place.parent, checkout)):
+    target = here / path
+    for place in (target, *target.parents):
+        if os.path.islink(place) and (place == target or _is_within(place.parent, checkout)):
             message = f"{place} is a link; rye does not write through links"
             raise EnvironmentFault("cannot-write", message, hint="remove the link, or name another file")
 
@@ -238,13 +238,13 @@ def _checkout(here: Path) -> Path:
     The home folder is never a checkout, although it has a ``.ai``: links there are the user's own.
     """
     home = os.path.realpath(os.path.expanduser("~"))
-    found = here
+    outermost = here
     for folder in (here, *here.parents):
         if os.path.realpath(folder) == home:
             break
         if any(os.path.lexists(folder / name) for name in (".git", ".ai")):
-            found = folder
-    return found
+            outermost = folder
+    return outermost
 
 
 def _is_within(folder: Path, base: Path) -> bool:
@@ -306,9 +306,9 @@ def sweep(folder: Path) -> None:
     """
     with suppress(OSError):
         for left in folder.glob(".*.tmp"):
-            found = left.lstat()
-            old = time.time() - found.st_mtime > _LEFT
-            if old and stat.S_ISREG(found.st_mode) and is_half_written(left.name):
+            status = left.lstat()
+            old = time.time() - status.st_mtime > _LEFT
+            if old and stat.S_ISREG(status.st_mode) and is_half_written(left.name):
                 left.unlink()
 
 

@@ -141,16 +141,16 @@ def find_program(name: str) -> str | None:
     program.
     """
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    found = shutil.which(name, path=os.pathsep.join(entry for entry in entries if Path(entry).is_absolute()))
-    return found if found and Path(found).is_absolute() else None
+    path = shutil.which(name, path=os.pathsep.join(entry for entry in entries if Path(entry).is_absolute()))
+    return path if path and Path(path).is_absolute() else None
 
 
 def own_program() -> str | None:
     """Return the path of this command: ``rye``, or ``rye-search`` if another program is called ``rye``; or None."""
     for name in ("rye", "rye-search"):
         with suppress(OSError):
-            if (found := find_program(name)) and b"rye.__main__" in Path(found).read_bytes():
-                return found
+            if (path := find_program(name)) and b"rye.__main__" in Path(path).read_bytes():
+                return path
     return None
 
 
@@ -201,7 +201,7 @@ class Worker:
 
     def __init__(self, helper: Helper, setup: object) -> None:
         self._helper = helper
-        self._asked: deque[Future[Any]] = deque()
+        self._unanswered: deque[Future[Any]] = deque()
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
         with suppress(OSError):  # the helper has ended, which the first request shows
@@ -209,7 +209,7 @@ class Worker:
 
     def load(self) -> int:
         """Return the number of requests without an answer."""
-        return len(self._asked)
+        return len(self._unanswered)
 
     def ask(self, request: object) -> Future[Any]:
         """Send a request; the future fails with an OSError if the helper ends, or sends garbage, before it answers.
@@ -220,7 +220,7 @@ class Worker:
         from concurrent.futures import Future
 
         answer: Future[Any] = Future()
-        self._asked.append(answer)  # first, so that the thread finds it when the helper ends
+        self._unanswered.append(answer)  # first, so that the thread finds it when the helper ends
         self._send(request)
         return answer
 
@@ -236,11 +236,11 @@ class Worker:
         with suppress(Exception):  # the stream ends, or what comes is no answer
             while True:
                 answer = pickle.load(self._helper.stdout)  # noqa: S301 - from a process of our own
-                self._asked.popleft().set_result(answer)
+                self._unanswered.popleft().set_result(answer)
         self._helper.kill()
         self._helper.wait()
-        while self._asked:
-            self._asked.popleft().set_exception(BrokenPipeError("the helper has ended"))
+        while self._unanswered:
+            self._unanswered.popleft().set_exception(BrokenPipeError("the helper has ended"))
 
     def dismiss(self) -> None:
         """Kill the helper; its open requests fail."""

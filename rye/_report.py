@@ -32,9 +32,9 @@ def as_json(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):
-        return {key: as_json(each) for key, each in value.items()}
+        return {key: as_json(part) for key, part in value.items()}
     if isinstance(value, tuple | list):
-        return [as_json(each) for each in value]
+        return [as_json(part) for part in value]
     if hasattr(value, "__dataclass_fields__"):
         return Report.to_dict(value)
     return value

@@ -52,8 +52,8 @@ def items_root() -> Path:
 
 def has_foreign_modules() -> bool:
     """Return whether the package's folder has a module of another distribution; only lists the folder."""
-    others = [name for name in os.listdir(_PACKAGE) if name not in _OWN]  # noqa: PTH208 - a Path for each takes time
-    return any(name.endswith(".py") or os.path.exists(_PACKAGE / name / "__init__.py") for name in others)  # noqa: PTH110
+    foreign = [name for name in os.listdir(_PACKAGE) if name not in _OWN]  # noqa: PTH208 - a Path for each takes time
+    return any(name.endswith(".py") or os.path.exists(_PACKAGE / name / "__init__.py") for name in foreign)  # noqa: PTH110
 
 
 def mixed_install() -> tuple[str, bool]:
@@ -65,14 +65,14 @@ def mixed_install() -> tuple[str, bool]:
     import hashlib
     from importlib.metadata import distributions
 
-    folder, others, own, changed = _PACKAGE.parent, [], [], []
-    for each in distributions(path=[str(folder)]):
-        files = [file for file in each.files or () if file.parts[0] == _PACKAGE.name]
-        if each.name == _DISTRIBUTION:
+    folder, foreign, own, changed = _PACKAGE.parent, [], [], []
+    for distribution in distributions(path=[str(folder)]):
+        files = [file for file in distribution.files or () if file.parts[0] == _PACKAGE.name]
+        if distribution.name == _DISTRIBUTION:
             own += files
         elif files:
-            others.append(f"{each.name} {each.version}")
-    if not others:
+            foreign.append(f"{distribution.name} {distribution.version}")
+    if not foreign:
         return "", False
     for file in own:
         try:
@@ -81,7 +81,7 @@ def mixed_install() -> tuple[str, bool]:
             digest = b""
         if file.hash and base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value:
             changed.append(str(file))
-    named = ", ".join(sorted(others))
+    named = ", ".join(sorted(foreign))
     if changed:
         some = ", ".join(sorted(changed)[:3]) + (", …" if len(changed) > 3 else "")
         return f"{_PACKAGE} also belongs to {named}, which replaced {some}: rye does not work here", True

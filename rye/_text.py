@@ -72,7 +72,7 @@ def has_invisible(text: str) -> bool:
 
 def unseen(text: str) -> Iterator[tuple[int, str]]:
     """Yield each invisible character inside the words of a text with its place."""
-    return ((found.start(), found[0]) for found in _UNSEEN.finditer("" if text.isascii() else text))
+    return ((match.start(), match[0]) for match in _UNSEEN.finditer("" if text.isascii() else text))
 
 
 def visible(text: str) -> str:
