@@ -72,9 +72,9 @@ def change_all(
         plan: Returns the change for a text.
         confirm: Called with the planned changes before any is made; an exception from it prevents them.
 
-    Raises: SigningError: ``bad-keys`` with every problem of every text; for a single text its own error is raised
-        unchanged.
-            ``changed-meanwhile``: a file changed while the user was asked.
+    Raises:
+        SigningError: ``bad-keys`` with every problem of every text; for a single text its own error is raised
+            unchanged. ``changed-meanwhile``: a file changed while the user was asked.
         EnvironmentFault: ``cannot-write``.
     """
     planned: dict[str, str] = {}

@@ -48,11 +48,16 @@ MAX_DAYS = 3650
 class ListSigned(Report):
     """The result, or the plan, of signing a list.
 
-    Attributes: action: ``write``, ``add`` or ``unchanged``. source: The space. path: The file of the list. name,
-        number, expires: Fields of the list. listed: Number of files in the list. fingerprint: The fingerprint of the
-        signing key. signers: Owner and fingerprint of every valid signer of the present list. changes: How the files
-        differ from the present list. If that does not verify, every file without a valid signature
-            of its own.
+    Attributes:
+        action: ``write``, ``add`` or ``unchanged``.
+        source: The space.
+        path: The file of the list.
+        name, number, expires: Fields of the list.
+        listed: Number of files in the list.
+        fingerprint: The fingerprint of the signing key.
+        signers: Owner and fingerprint of every valid signer of the present list.
+        changes: How the files differ from the present list. If that does not verify, every file without a valid
+            signature of its own.
         warnings: Why the list may not be valid for this user.
     """
 
@@ -88,10 +93,12 @@ def sign_list(
     A new list always contains the files on disk. A signature is added only if the present list is valid for this user,
     and the files are those that it names.
 
-    Args: root: A root in the folder. key: The signing key. trust: The keys of this run, and the audience that is
-        demanded. days: Number of days that the list is valid; None for :data:`DAYS`, and to leave a valid list with the
-        same files
-            unchanged.
+    Args:
+        root: A root in the folder.
+        key: The signing key.
+        trust: The keys of this run, and the audience that is demanded.
+        days: Number of days that the list is valid; None for :data:`DAYS`, and to leave a valid list with the same
+            files unchanged.
         add: Whether to add a signature.
         dry_run: Whether to write nothing.
         confirm: As :data:`Confirm`.

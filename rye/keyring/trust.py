@@ -106,9 +106,9 @@ class Trust:
     ) -> TrustChange:
         """Plan to trust a key by a trust file in a space. Limits not given are those of the given file.
 
-        Args: key: A trust file, a file with a public key or a root certificate as PEM, an SSH public key,
-            ``ed25519:BASE64``,
-                or the fingerprint of a known key; or an entry from :meth:`keys_in`.
+        Args:
+            key: A trust file, a file with a public key or a root certificate as PEM, an SSH public key,
+                ``ed25519:BASE64``, or the fingerprint of a known key; or an entry from :meth:`keys_in`.
             owner: The owner of the key.
             patterns: What it may sign.
             not_after: Last moment at which it is valid.
@@ -149,9 +149,9 @@ class Trust:
             entry: The bundle's own trust file of the key; its limits are kept.
             bundle: Its id.
 
-        Raises: SigningError: ``trust-revoked``: the user or the bundle has revoked the key; ``trust-exists``: an
-            unreadable file
-                may revoke it.
+        Raises:
+            SigningError: ``trust-revoked``: the user or the bundle has revoked the key; ``trust-exists``: an unreadable
+                file may revoke it.
         """
         mine = TrustEntry(entry.public, entry.owner, TrustScope.USER, patterns=(), not_after=entry.not_after)
         path, before = self._present(mine)
@@ -206,9 +206,12 @@ class Trust:
     def revoke(self, key: str, *, reason: str = "", date: str = "", space: str = "user") -> TrustChange:
         """Plan to revoke a key for everything it ever signed.
 
-        Args: key: As for :meth:`add`; a fingerprint is enough if any space names the key. reason: Why, in one line.
-            date: When it became unsafe; empty for today. For people only: it limits nothing. space: ``user``, or
-            ``project``, where it takes effect for others once a key of the user has signed the file.
+        Args:
+            key: As for :meth:`add`; a fingerprint is enough if any space names the key.
+            reason: Why, in one line.
+            date: When it became unsafe; empty for today. For people only: it limits nothing.
+            space: ``user``, or ``project``, where it takes effect for others once a key of the user has signed the
+                file.
 
         Raises:
             NotFoundError: ``key-not-found``.

@@ -252,9 +252,12 @@ def items_of(rows: Iterable[ListedItem]) -> dict[tuple[str, str, str, str], str]
 class ListedItem(NamedTuple):
     """An item that a list names.
 
-    Attributes: root: Its root. file: The file below the root. sha256, mode: As in :class:`rye.trust.list.ListedFile`;
-        for a link to a listed file, the digest of that file. is_detached: Whether the list also names its signature
-        file. If that file is missing, the list does not replace it.
+    Attributes:
+        root: Its root.
+        file: The file below the root.
+        sha256, mode: As in :class:`rye.trust.list.ListedFile`; for a link to a listed file, the digest of that file.
+        is_detached: Whether the list also names its signature file. If that file is missing, the list does not replace
+            it.
     """
 
     root: Root

@@ -45,10 +45,11 @@ _PRIORITIES = {space: number for number, space in enumerate(Space)}
 class Root:
     """A folder that holds ``directives``, ``tools`` and ``knowledge``, or a client's folder; it need not exist.
 
-    Attributes: space: The space that it belongs to. path: The absolute path of the folder, with links unresolved.
+    Attributes:
+        space: The space that it belongs to.
+        path: The absolute path of the folder, with links unresolved.
         bundle: In system space the bundle id, unique among the roots of a layout. In project space the name of a
-        project
-            that the caller gave by its path. Else empty.
+            project that the caller gave by its path. Else empty.
         version: The version that the bundle states, else empty.
         stamp: Changes whenever an installed bundle may have changed; empty if only a walk can detect changes.
         client: The client folder at this path, such as ``.claude/skills``; None for a root with ``directives``,

@@ -75,9 +75,9 @@ def unreadable(path: str, error: OSError, kind: str = "file") -> ItemError:
 def read_chunks(root: Root, rel_path: str, size: int = 1 << 20, *, expected: FileStat | None = None) -> Iterator[bytes]:
     """Yield the bytes of a regular file, which need not be an item, opened as by :func:`read_file`.
 
-    Raises: ItemError: ``not-a-file``, ``link-escape``, ``too-large`` (over :data:`MAX_OTHER`), or ``vanished`` if the
-        status
-            of the open file is not ``expected``.
+    Raises:
+        ItemError: ``not-a-file``, ``link-escape``, ``too-large`` (over :data:`MAX_OTHER`), or ``vanished`` if the
+            status of the open file is not ``expected``.
         OSError: It cannot be read.
     """
     handle = _open(root, rel_path.split("/"), rel_path)
@@ -129,8 +129,9 @@ class FolderReader:
     As for a single file, each folder is opened relative to its parent and through no link. Replacing a folder later has
     no effect, because files are opened relative to the open folder.
 
-    Attributes: owners: A mapping that the caller may set; it receives the owner, group and mode of opened files and
-        folders by path.
+    Attributes:
+        owners: A mapping that the caller may set; it receives the owner, group and mode of opened files and folders by
+            path.
     """
 
     def __init__(self) -> None:

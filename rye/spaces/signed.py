@@ -50,9 +50,12 @@ def read_signed(
 
     Both are read at one consistent moment, unless another process keeps changing the signature.
 
-    Args: root: The root of the item. rel_path: Its path below that. read: Reads its bytes. skills: A cache for callers
-        that read the items of a skill one after the other: each skill is read once. The bytes
-            of the item itself are always read.
+    Args:
+        root: The root of the item.
+        rel_path: Its path below that.
+        read: Reads its bytes.
+        skills: A cache for callers that read the items of a skill one after the other: each skill is read once. The
+            bytes of the item itself are always read.
 
     Raises:
         ItemError: As :func:`read_file`, for any of the files; ``not-a-file`` if the signature is a link.

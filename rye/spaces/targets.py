@@ -46,12 +46,17 @@ _PLAIN_ID = re.compile(r"[\w-]+(?:/[\w-]+)*")
 class Target:
     """One argument: its text, the roots to look in, and the files in them that it names.
 
-    Attributes: text: The argument. roots: The roots to look in. accepts: Returns whether it names a file of a root.
-        covers: Returns whether it may name files at or below a path of a root that could not be listed. problems:
-        Errors about folders, below the named one, that may be or contain a project. unsearched: A sentence about the
-        folders that were not searched for projects. dot_names: Paths with names that are in no table. whole_roots: The
-        roots that it names entirely. places: For a path, the only files and folders that it can accept, so that many
-        targets can be looked up quickly.
+    Attributes:
+        text: The argument.
+        roots: The roots to look in.
+        accepts: Returns whether it names a file of a root.
+        covers: Returns whether it may name files at or below a path of a root that could not be listed.
+        problems: Errors about folders, below the named one, that may be or contain a project.
+        unsearched: A sentence about the folders that were not searched for projects.
+        dot_names: Paths with names that are in no table.
+        whole_roots: The roots that it names entirely.
+        places: For a path, the only files and folders that it can accept, so that many targets can be looked up
+            quickly.
     """
 
     text: str

@@ -81,10 +81,10 @@ class Walk:
         root: The root; one that does not exist is empty.
         non_items: What to do with non-items.
 
-    Attributes: problems: Errors so far about entries that could be items but could not be listed: ``bad-name``,
-        ``broken-link``,
-            ``link-elsewhere``, ``link-escape``, ``not-a-file``, ``too-many-folders`` or ``unreadable``, each with its
-            ``path``.
+    Attributes:
+        problems: Errors so far about entries that could be items but could not be listed: ``bad-name``,
+            ``broken-link``, ``link-elsewhere``, ``link-escape``, ``not-a-file``, ``too-many-folders`` or
+            ``unreadable``, each with its ``path``.
         worktrees: Folders found so far that are other work trees of the same repository; they are not entered.
     """
 

@@ -118,9 +118,11 @@ def inspect(
 ) -> Evidence:
     """Return the evidence in the bytes of a file. Never raises, whatever the bytes.
 
-    Args: data: All bytes of the file. origin: Where it was found. declared: What the file states about itself: any of
-        ``name``, ``category``, ``type`` and ``id``. A v2 line binds type
-            and id by itself, so for v2 these only help to find where a file was moved from.
+    Args:
+        data: All bytes of the file.
+        origin: Where it was found.
+        declared: What the file states about itself: any of ``name``, ``category``, ``type`` and ``id``. A v2 line binds
+            type and id by itself, so for v2 these only help to find where a file was moved from.
         suffix: Extension of the file, lower case, which decides the comment mark; empty accepts any comment mark.
         content_digest: The SHA-256 of ``data`` to record; no verdict depends on it. None computes it.
         detached: Its signature file, used if the file cannot hold a line; or its skill, whose signature decides if it

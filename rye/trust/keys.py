@@ -212,9 +212,9 @@ class SigningKey:
     def from_pem(cls, data: bytes, *, passphrase: bytes | None = None) -> SigningKey:
         """Read a private key as PEM (PKCS#8), encrypted or not.
 
-        Raises: SigningError: ``passphrase-needed``, ``passphrase-wrong``, ``key-unreadable`` or ``key-type``. No
-            message and no
-                chained exception contains any part of the key.
+        Raises:
+            SigningError: ``passphrase-needed``, ``passphrase-wrong``, ``key-unreadable`` or ``key-type``. No message
+                and no chained exception contains any part of the key.
         """
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

@@ -82,10 +82,12 @@ class Placement(StrEnum):
 class Origin(NamedTuple):
     """Where a file was found; decides which keys may sign it and what its signature must name.
 
-    Attributes: space: ``project``, ``user`` or ``system``. bundle: Bundle id in system space, else empty. item_type,
-        item_id: From the path. signed_id: The id that a signature binds; empty if that is ``item_id``. For a client's
-        file it is a slash and the
-            path from the top of the repository, so that no other file can become the instructions of a folder.
+    Attributes:
+        space: ``project``, ``user`` or ``system``.
+        bundle: Bundle id in system space, else empty.
+        item_type, item_id: From the path.
+        signed_id: The id that a signature binds; empty if that is ``item_id``. For a client's file it is a slash and
+            the path from the top of the repository, so that no other file can become the instructions of a folder.
         folder: The client folder that contains the file, such as ``.claude/skills``; else empty.
         former_id: The id that earlier signatures bind instead of ``signed_id``, still accepted; else empty.
         skills: For a file of a project's skill, a slash and the path of the skills folder; else empty.

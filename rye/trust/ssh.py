@@ -109,9 +109,9 @@ def _owner(text: str) -> str:
 def read_allowed_signers(text: str) -> tuple[AllowedSigner, ...]:
     """Return the keys of an allowed signers file.
 
-    Raises: SigningError: ``trust-file``: a line cannot be read, has an option that rye does not honour, or has a key
-        that is
-            not of the type ``ssh-ed25519`` or may not sign for rye. The whole file is then refused.
+    Raises:
+        SigningError: ``trust-file``: a line cannot be read, has an option that rye does not honour, or has a key that
+            is not of the type ``ssh-ed25519`` or may not sign for rye. The whole file is then refused.
     """
     rows = list(enumerate(text.splitlines(), 1))
     lines = [(number, line.strip()) for number, line in rows if line.strip() and line.strip()[0] != "#"]

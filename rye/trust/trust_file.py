@@ -58,9 +58,9 @@ def parse_trust_file(
     ``namespaces`` and ``bundles`` of older files become ``for``; a file with both means items that match both. Parsed
     files are cached by their bytes, because each search reads all trust files again.
 
-    Raises: SigningError: ``trust-file``: it cannot be parsed; ``fingerprint-mismatch``: it states another fingerprint
-        than its
-            key has; ``weak-key``: the key is not safe to use.
+    Raises:
+        SigningError: ``trust-file``: it cannot be parsed; ``fingerprint-mismatch``: it states another fingerprint than
+            its key has; ``weak-key``: the key is not safe to use.
     """
     if len(data) > MAX_TRUST_FILE:
         _refuse(source, f"is longer than {MAX_TRUST_FILE:,} bytes")
@@ -109,9 +109,9 @@ def trust_file_bytes(
     A ``short`` file states the key as base64 instead of PEM. Two short files differ in most of their bytes, so git does
     not mistake a new one for a renamed one, which would conflict if two branches add one and remove the same.
 
-    Raises: SigningError: ``trust-file``: the owner, a pattern or the revocation cannot be written, or the file would be
-        longer
-            than :data:`MAX_TRUST_FILE`.
+    Raises:
+        SigningError: ``trust-file``: the owner, a pattern or the revocation cannot be written, or the file would be
+            longer than :data:`MAX_TRUST_FILE`.
     """
     lines = [
         'version = "1.0.0"',

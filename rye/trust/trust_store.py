@@ -117,14 +117,18 @@ def load_trust(
     An unreadable file is treated as revoking the key in its name, as far as it could. So breaking a file that revokes
     or limits a key never makes the key acceptable.
 
-    Args: user: Root of the user space: the folder that holds ``config/keys/trusted``. project: Root of the project
-        space. other_projects: Root of each other project, by its name. bundles: Root of each bundle, by bundle id.
+    Args:
+        user: Root of the user space: the folder that holds ``config/keys/trusted``.
+        project: Root of the project space.
+        other_projects: Root of each other project, by its name.
+        bundles: Root of each bundle, by bundle id.
         built_in: Root of the bundle whose own trust files are in effect for its items, while it is inspected or signed.
-        own_key: Base64 of the key that signs rye's own items, the bundle ``rye``. named: Trust files, or folders of
-        them, that the caller trusts for this run. organisation: Folder of trust files that an organisation ships for
-        all users, and the fault that makes it unusable. checkouts: Folders that may not contain trust files of the
-        user; else a checkout could bring its own keys. user_fault: Why the user space must be ignored; None if it can
-        be used.
+        own_key: Base64 of the key that signs rye's own items, the bundle ``rye``.
+        named: Trust files, or folders of them, that the caller trusts for this run.
+        organisation: Folder of trust files that an organisation ships for all users, and the fault that makes it
+            unusable.
+        checkouts: Folders that may not contain trust files of the user; else a checkout could bring its own keys.
+        user_fault: Why the user space must be ignored; None if it can be used.
 
     Returns:
         The set, and the files that could not be read.

@@ -49,9 +49,10 @@ _ITEMS_OF_PLUGIN: Final = frozenset({FOLDER, *(folder.place for folder in OF_BUN
 class ListChecks:
     """The lists of one verification: iterate over its outcomes, then over this once.
 
-    Attributes: stream: The outcomes, whose roots are checked. require: Whether a missing list of a project, user space
-        or named bundle is a finding, and lists are checked even
-            if only a part was named.
+    Attributes:
+        stream: The outcomes, whose roots are checked.
+        require: Whether a missing list of a project, user space or named bundle is a finding, and lists are checked
+            even if only a part was named.
         strict: Whether a non-item that is on no list is a finding.
         demand: The policy's demands on lists; not applied to bundles that were only discovered.
         ignore: Names and patterns of dot-file paths that the policy knows.

@@ -78,10 +78,12 @@ class PolicyFault(NamedTuple):
 class Demand:
     """The demands on one item. An empty value or None makes no demand.
 
-    Attributes: require: ``trusted`` or ``signed``. signers: Fingerprints, 64 hex digits; one of these keys must have
-        signed. formats: Accepted formats of the signature. max_age: Maximum age of the signature. Only v2 signs its
-        time, and it is the signer's claim: whoever holds the key
-            can write any time.
+    Attributes:
+        require: ``trusted`` or ``signed``.
+        signers: Fingerprints, 64 hex digits; one of these keys must have signed.
+        formats: Accepted formats of the signature.
+        max_age: Maximum age of the signature. Only v2 signs its time, and it is the signer's claim: whoever holds the
+            key can write any time.
         not_before: Earliest time at which it may have been signed.
         spaces: The spaces whose items must meet these demands. Everything that the caller named must meet them too.
     """

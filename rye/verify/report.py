@@ -30,10 +30,13 @@ class _Verified(NamedTuple):
 class VerifiedItem(InSpace, _Verified):
     """The verdict on one file. A named tuple, like :class:`rye.trust.model.Signature` and for the same reason.
 
-    Attributes: root: The root that contains the file. file: The path below the root, with the type and id of the item.
-        signature: The verdict. line: The line on which its signature is or should be. digest: SHA-256 hex of the judged
-        bytes; in a skill, SHA-256 hex of the hex digest of the list of its files, a line
-            feed and the judged bytes.
+    Attributes:
+        root: The root that contains the file.
+        file: The path below the root, with the type and id of the item.
+        signature: The verdict.
+        line: The line on which its signature is or should be.
+        digest: SHA-256 hex of the judged bytes; in a skill, SHA-256 hex of the hex digest of the list of its files, a
+            line feed and the judged bytes.
         length: Number of judged bytes.
         hidden: A sentence about text in the file or skill that a reader does not see; empty if there is none.
     """
