@@ -341,7 +341,7 @@ _OBEYED_STARTS: Final = (".clinerules-", ".roorules-")
 MARKS: Final = COVERED.union(
     path.partition("/")[0] for path in (*_FIXED, *(folder.place for folder in OF_PROJECTS))
 ) - {""}
-"""Names that a folder with client files must contain at least one of."""
+"""A folder that contains none of these names has no client files."""
 
 
 _OF_TOOLS: Final = frozenset(

@@ -148,7 +148,6 @@ class Collector:
         return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def _signature(self, start: int, end: int) -> str:
-        """Return code as one line, without comments."""
         text = self._source[start : min(end, start + _LONGEST_SIGNATURE)].decode("utf-8", "replace")
         text = self.comments.sub(lambda match: match["string"] or " ", text)
         line = cut_line(text, _LONGEST_LINE)

@@ -1,6 +1,6 @@
 r"""Finds and reads the metadata block of a Markdown file: front matter in ``---`` or a ``yaml`` fence.
 
-Front matter is often not valid YAML. :func:`load_lines` reads it line by line, as many clients do.
+Front matter is often not valid YAML. :func:`load_lines` reads it line by line, as the authors' own programs do.
 
     >>> load_lines("name: pdf\ndescription: Use it: now")
     {'name': 'pdf', 'description': 'Use it: now'}
@@ -215,7 +215,6 @@ def _entry(key: str, lines: list[str], as_text: frozenset[str], level: int) -> A
 
 
 def _unquoted(text: str) -> str:
-    """Return text as one line, without the quotes around it."""
     line = clean(" ".join(text.split()))
     if len(line) > 1 and line[0] == line[-1] and line[0] in "\"'":
         quote, line = line[0], line[1:-1]

@@ -280,7 +280,6 @@ def _sections(text: str, body_line: int) -> Iterator[Section]:
 
 
 def _without_blank_lines(text: str) -> tuple[int, int]:
-    """Return the start and end of a text without leading line breaks and trailing white space."""
     end = len(text.rstrip())
     return min(len(text) - len(text.lstrip("\n")), end), end
 

@@ -55,7 +55,7 @@ class ListSigned(Report):
         name, number, expires: Fields of the list.
         listed: Number of files in the list.
         fingerprint: The fingerprint of the signing key.
-        signers: Owner and fingerprint of every valid signer of the present list.
+        signers: Owner and fingerprint of each key that signed the present list and may do so.
         changes: How the files differ from the present list. If that does not verify, every file without a valid
             signature of its own.
         warnings: Why the list may not be valid for this user.

@@ -67,7 +67,7 @@ class ListReport(Report):
         root: The folder.
         name, number, expires: Fields of the list; empty, 0 and None if it cannot be read.
         listed: Number of files in the list.
-        signers: Owner and fingerprint of each valid signer.
+        signers: Owner and fingerprint of each key that signed it and may do so.
         findings: A change for each file, and faults of the list itself under the path ``rye.list``.
         problems: Files that could not be read.
     """

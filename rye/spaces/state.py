@@ -138,6 +138,8 @@ def record_path(kind: str, name: str) -> Path:
 def read_record(path: Path) -> Any:
     """Return the content of a record, None if there is none.
 
+    If others could have removed a record, :func:`save_record` refuses to write a new one in its place.
+
     Raises:
         EnvironmentFault: ``state-unsafe`` if others could have written it, ``state-unreadable``.
     """

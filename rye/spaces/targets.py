@@ -128,7 +128,6 @@ def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
 
 
 def _of_id(text: str, roots: tuple[Root, ...], kind: str, pattern: str) -> Target:
-    """Return the target of the items of a type (empty for any) whose ids match a pattern."""
     return Target(
         text,
         roots,
@@ -285,7 +284,6 @@ def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[l
 
 
 def _at_or_below(place: str, paths: list[str]) -> list[str]:
-    """Return the paths, from a sorted list, that are a place or in it."""
     below = place.rstrip(os.sep) + os.sep
     inside = paths[bisect_left(paths, below) : bisect_left(paths, f"{below}{chr(sys.maxunicode)}")]
     at = bisect_left(paths, place)

@@ -458,7 +458,6 @@ def aliased(roots: Iterable[Root], item_types: Iterable[str], item_id: str) -> t
 
 
 def _links(root: Root, item_type: ItemType, item_id: str) -> Iterator[str]:
-    """Yield the paths below a root of links that may have the name of an item."""
     folder = root.folder_of(item_type, item_id)
     paths = (f"{folder}/{name}".lstrip("/") for name in names(root.path / folder))
     return (path for path in paths if os.path.islink(root.path / path))

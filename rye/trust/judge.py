@@ -192,7 +192,6 @@ def _is_called(name: str, place: str) -> bool:
 
 
 def _signed_place(evidence: Evidence, origin: Origin, trust: TrustSet) -> Origin:
-    """Return the place that the signature of a file must have been made for."""
     if evidence.skill:
         return origin.of_skill(evidence.skill)
     state = trust.list_of(origin) if evidence.format == BY_LIST else None

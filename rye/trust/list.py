@@ -180,7 +180,7 @@ class ListState(NamedTuple):
         listed: The parsed list; None if it cannot be read.
         code: Reason code why it is not valid; empty if it is.
         detail: The same in words.
-        signers: Owner and fingerprint of each key that validly signed it for the audience demanded.
+        signers: Owner and fingerprint of each key that signed it for the audience demanded, and may do so.
         line: The valid signature line, else the first one; None if the list cannot be read.
         older: In words, that it is older than a list seen before; empty if it is not.
         items: (client folder, type, id, extension) → SHA-256 hex of the file, for items that the list may sign.

@@ -130,7 +130,6 @@ class TrustSet:
         )
 
     def _is_full(self, key: str, at: datetime) -> bool:
-        """Return whether the user's own files trust a key without limits."""
         own = [entry for entry in self.named(key) if entry.is_users]
         return self._was_full(key) and not any(file.blocks_key or file.expired(at) for file in own)
 

@@ -244,7 +244,6 @@ class Adviser:
         }
 
     def _where(self, root: Root) -> str:
-        """Return the options by which a command finds a root."""
         if root.space is Space.SYSTEM:
             return f" --bundle {quote(str(root.around if root.client else root.path))}"
         if root.space is Space.USER:

@@ -53,7 +53,6 @@ class Originals:
         return find_envelope(read_blob(self.root, name), suffix_of(path)) is not None
 
     def _read(self, path: str) -> bytes | None:
-        """Return the bytes of a regular file of ordinary size; None for anything else."""
         place = self.root / path
         try:
             is_usual = place.is_file() and place.stat().st_size <= MAX_SPACE_LIST
