@@ -16,7 +16,7 @@ from typing import Any, Final
 from rye.cluster.client import Cluster
 from rye.cluster.documents import settings
 from rye.cluster.faults import reading, shown
-from rye.cluster.published import Notes
+from rye.cluster.published import PublishedNotes
 from rye.errors import EnvironmentFault, RyeError
 
 WAIT: Final = 60.0
@@ -99,7 +99,7 @@ class Generations:
             )
             self._cluster.client.indices.refresh(index=index)
 
-    def note(self, index: str, notes: Notes) -> None:
+    def note(self, index: str, notes: PublishedNotes) -> None:
         """Write the notes of a generation."""
         with self._cluster.faults():
             self._cluster.client.indices.put_mapping(index=index, body={"_meta": {"rye": notes.to_dict()}})

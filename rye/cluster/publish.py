@@ -23,7 +23,7 @@ from rye.cluster.generations import Generations
 from rye.cluster.lists import documents_of
 from rye.cluster.local_items import LocalItems, Place, digest_of
 from rye.cluster.lock import PublishLock
-from rye.cluster.published import ListNote, Notes, find_generation
+from rye.cluster.published import ListNote, PublishedNotes, find_generation
 from rye.cluster.query import ITEMS, WITHDRAWN, all_of
 from rye.cluster.roots import RootFacts
 from rye.cluster.vectors import Model
@@ -56,7 +56,7 @@ def check_owner(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Change(Report):
+class DocumentChange(Report):
     """What a publish does with one item, or with a signed list (of type ``list``): ``add``, ``change``, ``remove``."""
 
     action: str
@@ -92,7 +92,7 @@ class PublishReport(Report):
     changed: int = 0
     removed: int = 0
     unchanged: int = 0
-    changes: tuple[Change, ...] = ()
+    changes: tuple[DocumentChange, ...] = ()
     dry_run: bool = False
     warnings: tuple[str, ...] = ()
 
@@ -119,7 +119,7 @@ class _Before:
     """The live generation: its index, empty if there is none, and its notes, None if they have another format."""
 
     index: str
-    notes: Notes | None
+    notes: PublishedNotes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class _Plan:
 
     write: list[str]
     delete: list[str]
-    changes: tuple[Change, ...]
+    changes: tuple[DocumentChange, ...]
     before: int
     model: Model | None = None
 
@@ -202,7 +202,7 @@ class Publisher:
         if meta.get("format") != FORMAT:
             return _Before(index, None)
         with self._cluster.faults():
-            return _Before(index, Notes.read(meta))
+            return _Before(index, PublishedNotes.read(meta))
 
     def _is_current(self, before: _Before, shards: int | None) -> bool:
         """Return whether the registry already has exactly these items.
@@ -226,7 +226,7 @@ class Publisher:
             raise EnvironmentFault("registry-damaged", message, hint=hint)
         return shards is None or self._generations.shards(before.index) == shards
 
-    def _known_lists(self, notes: Notes | None) -> list[str]:
+    def _known_lists(self, notes: PublishedNotes | None) -> list[str]:
         """Return the document ids of the owner's signed lists in the registry."""
         return [note.document for note in notes.lists if note.owner == self._owner] if notes else []
 
@@ -245,12 +245,12 @@ class Publisher:
             kind, item_id = self._items.key_of(marks[mark])
             path = _spelled(self._items.place_of(marks[mark]))
             action = "change" if path in changed or mark in there else "add"
-            changes.append(Change(action, kind, item_id, path))
+            changes.append(DocumentChange(action, kind, item_id, path))
         changes += self._changed_lists(before.notes)
         changes.sort(key=lambda change: (change.type, change.id, change.path))
         return _Plan(write, delete, tuple(changes), len(there), self._model(before.notes))
 
-    def _changed_lists(self, notes: Notes | None) -> Iterator[Change]:
+    def _changed_lists(self, notes: PublishedNotes | None) -> Iterator[DocumentChange]:
         """Yield the changes of the owner's signed lists."""
         roots = notes.roots if notes else ()
         covered = [note.roots for note in notes.lists if note.owner == self._owner] if notes else []
@@ -258,17 +258,17 @@ class Publisher:
         known, here = self._known_lists(notes), {own_list.roots[0]: own_list for own_list in self._items.lists}
         for facts, own_list in here.items():
             if own_list.document not in known:
-                yield Change("change" if facts in before else "add", _LIST, own_list.source, LIST_FILE)
+                yield DocumentChange("change" if facts in before else "add", _LIST, own_list.source, LIST_FILE)
         for facts in filter(None, before - here.keys()):
             source = ":".join(filter(None, (facts.space, facts.bundle, facts.place)))
-            yield Change("remove", _LIST, source, LIST_FILE)
+            yield DocumentChange("remove", _LIST, source, LIST_FILE)
 
     def _marks(self, index: str) -> Iterator[str]:
         """Yield the marks of the owner's documents without fetching the documents."""
         for hit in self._pages(index, {"term": {"owner": self._owner}}, {"stored_fields": "_none_"}, _PAGE):
             yield str(hit["sort"][0])
 
-    def _described(self, before: _Before, names: Sequence[str]) -> Iterator[Change]:
+    def _described(self, before: _Before, names: Sequence[str]) -> Iterator[DocumentChange]:
         """Yield a change for each document to delete: ``change`` if a local item is in its place, else ``remove``."""
         roots = before.notes.roots if before.notes else ()
         shape = {"docvalue_fields": ["root", "type", "id", "path"], "_source": False}
@@ -280,7 +280,7 @@ class Publisher:
                 root = roots[number] if 0 <= number < len(roots) else None
                 place = Place(root or RootFacts("", "", ""), path)
                 action = "change" if place in self._items.places else "remove"
-                yield Change(action, str(fields["type"][0]), str(fields["id"][0]), _spelled(place))
+                yield DocumentChange(action, str(fields["type"][0]), str(fields["id"][0]), _spelled(place))
 
     def _pages(self, index: str, query: Any, shape: Mapping[str, Any], size: int) -> Iterator[dict[str, Any]]:
         """Yield all hits of a query, sorted by mark."""
@@ -317,7 +317,7 @@ class Publisher:
             hint = "see which with --dry-run; --yes removes them; --owner publishes beside them"
             raise ArgumentError("publish-removes", message, hint=hint, removed=removed, items=count)
 
-    def _model(self, notes: Notes | None) -> Model | None:
+    def _model(self, notes: PublishedNotes | None) -> Model | None:
         """Return the model of the vectors that the registry will have.
 
         Raises:
@@ -329,11 +329,11 @@ class Publisher:
             raise EnvironmentFault("changed-meanwhile", message, hint="publish again")
         return beside or (own.model if own and self._items.owned().vectors else None)
 
-    def _fill(self, new: str, before: _Before, plan: _Plan, options: PublishOptions) -> Notes:
+    def _fill(self, new: str, before: _Before, plan: _Plan, options: PublishOptions) -> PublishedNotes:
         """Make the new generation; return its notes."""
         items, cluster = self._items, self._cluster
         base = before if before.notes is not None else _Before("", None)
-        notes = base.notes or Notes()
+        notes = base.notes or PublishedNotes()
         shape = {"shards": options.shards, "replicas": options.replicas}
         self._generations.make(new, base.index, **shape)
         roots = _numbered(notes.roots, items.roots, self._owner)
@@ -355,7 +355,7 @@ class Publisher:
         if not items.marks:
             del owners[self._owner]
         count, withdrawn = cluster.count(new, [ITEMS, all_of([ITEMS, WITHDRAWN])])
-        notes = Notes(count, roots, owners, withdrawn > 0, plan.model, tuple(lists))
+        notes = PublishedNotes(count, roots, owners, withdrawn > 0, plan.model, tuple(lists))
         self._generations.note(new, notes)
         if len(plan.write) > _MERGED * notes.count:
             self._generations.merge(new)

@@ -61,7 +61,7 @@ class ListNote(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Notes:
+class PublishedNotes:
     """The notes of one generation of a registry.
 
     Attributes:
@@ -112,7 +112,7 @@ class Notes:
         }
 
     @classmethod
-    def read(cls, meta: Mapping[str, Any]) -> Notes:
+    def read(cls, meta: Mapping[str, Any]) -> PublishedNotes:
         """Read what :meth:`to_dict` wrote.
 
         Raises:
@@ -138,7 +138,7 @@ class Generation(NamedTuple):
 
     cluster: Cluster
     index_name: str
-    notes: Notes
+    notes: PublishedNotes
     roots: tuple[ClusterRoot | None, ...]
 
     def gap(self) -> str:
@@ -210,7 +210,7 @@ def read_generation(cluster: Cluster) -> Generation:
         message = f"{address} was published by another version of rye"
         raise EnvironmentFault("cluster-format", message, hint=f"publish it again: {hint}")
     with cluster.faults(), reading():
-        notes = Notes.read(meta)
+        notes = PublishedNotes.read(meta)
         return Generation(cluster, index, notes, read_roots(notes.roots, str(address)))
 
 
@@ -220,4 +220,4 @@ def model_beside(cluster: Cluster, owner: str) -> Model | None:
     if generation is None or generation[1].get("format") != FORMAT:
         return None
     with cluster.faults():
-        return Notes.read(generation[1]).model_beside(owner)
+        return PublishedNotes.read(generation[1]).model_beside(owner)

@@ -17,7 +17,7 @@ from rye.index.schema import HIDDEN_STATES, SEPARATOR, fold_value, number, perio
 from rye.index.terms import escape
 from rye.items.scope import Scope
 from rye.search import bound
-from rye.search.bound import Near, Phrase, SloppyPhrase, TermQuery
+from rye.search.bound import BoundNear, BoundPhrase, SloppyPhrase, TermQuery
 from rye.search.expand import INFLECTION_WEIGHT, How, Pattern, automatic_distance
 from rye.search.fields import K1, TEXT_FIELDS
 from rye.trust.trust_set import TrustSet
@@ -90,13 +90,13 @@ def compile_query(node: bound.Bound, trust: TrustSet, *, excluded: bool = False)
         UnavailableError: ``not-on-cluster``.
     """
     match node:
-        case bound.Everything():
+        case bound.BoundEverything():
             return unscored(EVERYTHING)
         case bound.All(operands=operands):
             return {"bool": {"must": [compile_query(part, trust, excluded=excluded) for part in operands]}}
         case bound.Any(operands=operands):
             return any_of([compile_query(part, trust, excluded=excluded) for part in operands])
-        case bound.Not(operand=operand):
+        case bound.BoundNot(operand=operand):
             return unscored(none_of(compile_query(operand, trust, excluded=not excluded)))
         case TermQuery():
             return _text(node)
@@ -106,7 +106,7 @@ def compile_query(node: bound.Bound, trust: TrustSet, *, excluded: bool = False)
 def _text(term: TermQuery) -> Clause:
     """Return the clause for words: on the combined field, or on the best field with a share of the others."""
     pattern = term.pattern
-    if isinstance(pattern, Phrase) and len(pattern.parts) == 1 and term.fields.all():
+    if isinstance(pattern, BoundPhrase) and len(pattern.parts) == 1 and term.fields.all():
         return _boosted(_in_field(pattern, "all"), term.boost)
     fields = [field for field, is_searched in zip(_FIELDS, term.fields.tolist(), strict=True) if is_searched]
     weights = [(field.weight + field.action_weight) / 2 for field in fields]
@@ -127,7 +127,7 @@ def _in_field(pattern: bound.TextPattern, field: str) -> Clause:
         case SloppyPhrase(words=words, slop=slop):
             window = {"query": " ".join(words), "ordered": False, "max_gaps": slop}
             return {"intervals": {f"t_{field}": {"match": window}}}
-        case Near():
+        case BoundNear():
             return _proximity(pattern, field)
     joined = NOTHING if pattern.joined is None else _word(pattern.joined, field)
     if len(pattern.parts) == 1:
@@ -165,7 +165,7 @@ def fuzzy(field: str, text: str, distance: int, start: int = 0) -> Clause:
     return {"fuzzy": {field: {"value": text, "fuzziness": distance} | how}}
 
 
-def _phrase(phrase: Phrase, field: str) -> Clause:
+def _phrase(phrase: BoundPhrase, field: str) -> Clause:
     """Return the clause for consecutive words."""
     hows = {part.how for part in phrase.parts}
     is_dense = phrase.offsets == tuple(range(len(phrase.parts)))
@@ -176,7 +176,7 @@ def _phrase(phrase: Phrase, field: str) -> Clause:
     return _row(phrase, field)
 
 
-def _row(phrase: Phrase, field: str) -> Clause:
+def _row(phrase: BoundPhrase, field: str) -> Clause:
     """Return the spans of consecutive words."""
     parts = [_span(part, field) for part in phrase.parts]
     gaps = phrase.offsets[-1] - phrase.offsets[0] + 1 - len(parts)
@@ -206,7 +206,7 @@ def _choice(spans: list[Clause]) -> Clause:
     return spans[0] if len(spans) == 1 else {"span_or": {"clauses": spans}}
 
 
-def _proximity(pattern: Near, field: str) -> Clause:
+def _proximity(pattern: BoundNear, field: str) -> Clause:
     """Return the spans of operands near each other, in either order, because they must not overlap."""
     operands = [_choice([_place(choice, field) for choice in choices]) for choices in pattern.operands]
     spans = operands[0]
@@ -215,7 +215,7 @@ def _proximity(pattern: Near, field: str) -> Clause:
     return spans
 
 
-def _place(pattern: Phrase | SloppyPhrase, field: str) -> Clause:
+def _place(pattern: BoundPhrase | SloppyPhrase, field: str) -> Clause:
     if isinstance(pattern, SloppyPhrase):
         terms: list[Clause] = [{"span_term": {f"t_{field}": word}} for word in pattern.words]
         return _spans(terms, pattern.slop, in_order=False)

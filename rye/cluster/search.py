@@ -566,7 +566,7 @@ def _holds(node: Bound, doc: int, states: States, reader: Reader) -> bool:
             return all(_holds(operand, doc, states, reader) for operand in operands)
         case bound.Any(operands=operands):
             return any(_holds(operand, doc, states, reader) for operand in operands)
-        case bound.Not(operand=operand):
+        case bound.BoundNot(operand=operand):
             return not _holds(operand, doc, states, reader)
     if not asks_verdict(node):
         return bool(Evaluation(reader, node, weights_for(reader), states).docs().mask[doc])

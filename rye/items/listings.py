@@ -14,7 +14,7 @@ MAX_DESCRIPTION: Final = 1_024
 """Maximum length of a description in characters. Source: agentskills.io/specification."""
 
 
-class Listing(NamedTuple):
+class ClientListing(NamedTuple):
     """The listing of one client.
 
     Attributes:
@@ -37,7 +37,7 @@ class Listing(NamedTuple):
 
 
 LISTINGS: Final = (
-    Listing(
+    ClientListing(
         "Claude Code",
         frozenset({"claude"}),
         8_000,  # 1 % of a context window of 200,000 tokens, at 4 characters a token; also the default
@@ -46,7 +46,7 @@ LISTINGS: Final = (
         "code.claude.com/docs/en/skills",
         "2026-11-28",
     ),
-    Listing(
+    ClientListing(
         "Codex",
         frozenset({"agents", "codex"}),
         8_000,  # if the context window is unknown; else 2 % of it
@@ -55,7 +55,7 @@ LISTINGS: Final = (
         "github.com/openai/codex/pull/18298",
         "2026-11-28",
     ),
-    Listing(
+    ClientListing(
         "Cursor",
         frozenset({"agents", "claude", "codex", "cursor"}),
         None,
@@ -64,7 +64,7 @@ LISTINGS: Final = (
         "cursor.com/docs/context/skills",
         "2026-11-28",
     ),
-    Listing(
+    ClientListing(
         "Copilot",
         frozenset({"agents", "claude", "copilot"}),
         None,
@@ -73,7 +73,7 @@ LISTINGS: Final = (
         "code.visualstudio.com/docs/copilot/customization/agent-skills",
         "2026-11-28",
     ),
-    Listing(
+    ClientListing(
         "Gemini CLI",
         frozenset({"agents", "gemini"}),
         None,
@@ -120,7 +120,7 @@ class Fit(NamedTuple):
     room: int = 0
 
 
-def fit(listing: Listing, entries: Sequence[Entry]) -> Fit:
+def fit(listing: ClientListing, entries: Sequence[Entry]) -> Fit:
     """Return how skills, sorted by name, fit into a listing.
 
     If a client drops descriptions, its choice depends on usage; here the last ones are dropped.

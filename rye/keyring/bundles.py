@@ -30,7 +30,7 @@ _UNPROVEN = frozenset({"unknown-key", "signature"})
 
 
 @dataclass(frozen=True, slots=True)
-class BundleSigner:
+class SignerCount:
     """A key that signed items of a bundle.
 
     Attributes:
@@ -60,7 +60,7 @@ class BundleSigners:
     bundle: str
     version: str
     path: str
-    signers: tuple[BundleSigner, ...]
+    signers: tuple[SignerCount, ...]
     unverified: Mapping[str, int]
     before: tuple[TrustEntry, ...] = ()
 
@@ -122,7 +122,7 @@ def read_signers_of(roots: Sequence[Root], trust: TrustSet, *, now: datetime) ->
     trusted = {entry.fingerprint: entry for entry in _trusted_for(bundle, trust)}
     # among several files of one key, one that blocks it decides
     entries = {key: max(own.named(key), key=lambda entry: entry.blocks_key) for key in items}
-    signers = [BundleSigner(entries[key], dict(counts), key in trusted) for key, counts in items.items()]
+    signers = [SignerCount(entries[key], dict(counts), key in trusted) for key, counts in items.items()]
     signers.sort(key=lambda signer: (-sum(signer.items.values()), signer.entry.fingerprint))
     before = tuple(entry for key, entry in sorted(trusted.items()) if key not in items)
     path = str(home if roots[0].client is None else roots[0].around)

@@ -187,7 +187,7 @@ _SLOT = re.compile(r"\{([a-z]+)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class QueryFault:
     """A flaw at one place of a query.
 
     Attributes:

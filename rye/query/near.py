@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rye.query import ast
-from rye.query.flaws import Fault
+from rye.query.flaws import QueryFault
 from rye.query.grammar import join
 
 _MEASURABLE = (ast.Word, ast.Wildcard, ast.Fuzzy, ast.Phrase)
 
 
-def repair_near(root: ast.Node, text: str) -> tuple[ast.Node, list[Fault]]:
+def repair_near(root: ast.Node, text: str) -> tuple[ast.Node, list[QueryFault]]:
     """Return a query whose NEARs have only operands with positions, and a fault for each NEAR that was replaced."""
-    faults: list[Fault] = []
+    faults: list[QueryFault] = []
 
     def repair(node: ast.Node, below: Sequence[ast.Node]) -> ast.Node:
         if isinstance(node, ast.And):
@@ -23,7 +23,7 @@ def repair_near(root: ast.Node, text: str) -> tuple[ast.Node, list[Fault]]:
         if not isinstance(node, ast.Near) or not (culprit := _unmeasurable(node.operands)):
             return node
         repaired = join(ast.And, node.operands)
-        faults.append(Fault("near-operand", culprit.span[0], text[slice(*culprit.span)], {"reading": repaired}))
+        faults.append(QueryFault("near-operand", culprit.span[0], text[slice(*culprit.span)], {"reading": repaired}))
         return repaired
 
     tree = ast.fold(root, repair) if "NEAR" in text else root

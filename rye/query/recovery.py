@@ -24,7 +24,7 @@ from lark import Token
 from rye.query import ast, limits
 from rye.query.conditions import repair_comparison, repair_range
 from rye.query.escaping import FOREIGN, quote, units
-from rye.query.flaws import Fault
+from rye.query.flaws import QueryFault
 from rye.query.grammar import meaning, parse_tokens, parser, span
 from rye.query.limits import MAX_CHARS, MAX_LEAVES, MAX_NESTING
 from rye.query.near import repair_near
@@ -61,7 +61,7 @@ def _suggest(text: str, repaired: ast.Node) -> str:
     return next((query for query in candidates if not _read(query, lenient=False)[1]), "*")
 
 
-def _read(text: str, *, lenient: bool) -> tuple[ast.Node, list[Fault]]:
+def _read(text: str, *, lenient: bool) -> tuple[ast.Node, list[QueryFault]]:
     """Return the tree of any text, and its faults: of characters, of tokens in order, of groups, of NEAR."""
     source, too_long = _cut(text)
     readable, faults = _readable(source, lenient=lenient)
@@ -79,24 +79,24 @@ _UNFINISHED = re.compile(r'\\[\s\S]|"(?:[^"\\]|\\[\s\S])*"|["\\]')
 """An escape, a phrase, or a single quotation mark or final backslash without its partner."""
 
 
-def _cut(text: str) -> tuple[str, list[Fault]]:
+def _cut(text: str) -> tuple[str, list[QueryFault]]:
     kept = limits.cut(text)
     if kept == text:
         return text, []
     facts = {"length": len(text), "limit": MAX_CHARS}
-    return kept, [Fault("too-long", len(kept), text[len(kept) : MAX_CHARS], facts)]
+    return kept, [QueryFault("too-long", len(kept), text[len(kept) : MAX_CHARS], facts)]
 
 
-def _readable(source: str, *, lenient: bool) -> tuple[str, list[Fault]]:
+def _readable(source: str, *, lenient: bool) -> tuple[str, list[QueryFault]]:
     """Return a text that the lexer can split, with all characters at their places, and its faults."""
-    faults = [Fault("control-character", match.start(), match[0]) for match in _CONTROL.finditer(source)]
+    faults = [QueryFault("control-character", match.start(), match[0]) for match in _CONTROL.finditer(source)]
     text = _CONTROL.sub(lambda match: " " * len(match[0]), source)
     alone = {match[0]: match.start() for match in _UNFINISHED.finditer(text) if match[0] in ('"', "\\")}
     if "\\" in alone:
-        faults.append(Fault("trailing-backslash", alone["\\"], "\\"))
+        faults.append(QueryFault("trailing-backslash", alone["\\"], "\\"))
         text = text[:-1]
     if '"' in alone:
-        faults.append(Fault("unclosed-quote", alone['"'], '"'))
+        faults.append(QueryFault("unclosed-quote", alone['"'], '"'))
         text += "" if lenient else '"'
     return text, faults
 
@@ -162,8 +162,8 @@ class _Repair:
 
     def __init__(self, source: str, *, lenient: bool) -> None:
         self.tokens: list[Token] = []
-        self.faults: list[Fault] = []
-        self.unclosed: list[Fault] = []
+        self.faults: list[QueryFault] = []
+        self.unclosed: list[QueryFault] = []
         self._source = source
         self._lenient = lenient
         self._groups: list[_Group] = []
@@ -175,7 +175,7 @@ class _Repair:
             for token in tokens:
                 self._HANDLERS[token.type](self, token)
             self._take_back(_JOINING + _PREFIXES, report=True)
-            self.unclosed = [Fault("unclosed-paren", span(group.opening)[0], "(") for group in self._groups]
+            self.unclosed = [QueryFault("unclosed-paren", span(group.opening)[0], "(") for group in self._groups]
         except _LimitReached as reached:
             code, place, limit = reached.args
             self._fault(code, place, limit=limit)
@@ -191,7 +191,7 @@ class _Repair:
     def _fault(self, code: str, first: Token, last: Token | None = None, **facts: object) -> None:
         """Record a fault from the start of one token to the end of another."""
         start, end = span(first, last)
-        self.faults.append(Fault(code, start, self._source[start:end], facts))
+        self.faults.append(QueryFault(code, start, self._source[start:end], facts))
 
     def _written(self, token: Token) -> str:
         """Return the original text at the place of a token."""

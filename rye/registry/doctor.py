@@ -18,8 +18,8 @@ from rye.items.clients import SKILL_FILE
 from rye.items.listings import (
     LISTINGS,
     MAX_DESCRIPTION,
+    ClientListing,
     Entry,
-    Listing,
     fit,
     listed_text,
     says_when,
@@ -236,7 +236,7 @@ def _hidden(item: _Item) -> tuple[str, ...]:
     return tuple(filter(None, (item.read.hidden, *(item.skill.hidden if item.skill else ()))))
 
 
-def _listing(listing: Listing, copies: Sequence[_Item]) -> ListingReport | None:
+def _listing(listing: ClientListing, copies: Sequence[_Item]) -> ListingReport | None:
     """Return how the skills that a client reads fit into its listing; None if it reads none."""
     entries = dict[str, Entry]()
     for item in copies:

@@ -15,7 +15,7 @@ from rye.index.reader import Part, Reader
 from rye.index.relations import KINDS, MAX_REFERENCES, edges_of
 from rye.items.model import ItemType
 from rye.registry.lookup import find_item, reading
-from rye.search.graph import Direction, Graph, Walk, graph_of, walk
+from rye.search.graph import Direction, Graph, RelationWalk, graph_of, walk
 from rye.search.predicates import States
 from rye.spaces.signed import ReadItem, read_item
 from rye.trust.judge import judge
@@ -141,7 +141,7 @@ def relations_of(
     )
 
 
-def _shown(reader: Reader, graph: Graph, found: Walk, limit: int) -> Iterator[tuple[Relation, tuple[int, ...]]]:
+def _shown(reader: Reader, graph: Graph, found: RelationWalk, limit: int) -> Iterator[tuple[Relation, tuple[int, ...]]]:
     """Yield the first relations, each with the known items at its ends."""
     numbers = found.edges[:limit]
     edges = graph.at(numbers)

@@ -60,14 +60,14 @@ class Context(NamedTuple):
     record: dict[int, bound.Bound | None] | None = None
 
 
-class _Scope(NamedTuple):
+class _BoundScope(NamedTuple):
     """The enclosing field of a node (empty if there is none) and the product of the boosts around it."""
 
     name: str = ""
     boost: float = 1.0
 
 
-_UNBOUND = _Scope()
+_UNBOUND = _BoundScope()
 
 
 @lru_cache
@@ -78,7 +78,7 @@ def searched_fields(level: int | None) -> Bools:
     return fields
 
 
-def bind(node: ast.Node, context: Context, scope: _Scope = _UNBOUND) -> bound.Bound | None:
+def bind(node: ast.Node, context: Context, scope: _BoundScope = _UNBOUND) -> bound.Bound | None:
     """Resolve the names and words of a query.
 
     Returns:
@@ -94,7 +94,7 @@ def bind(node: ast.Node, context: Context, scope: _Scope = _UNBOUND) -> bound.Bo
     return result
 
 
-def _bind(node: ast.Node, context: Context, scope: _Scope) -> bound.Bound | None:
+def _bind(node: ast.Node, context: Context, scope: _BoundScope) -> bound.Bound | None:
     match node:
         case ast.Word():  # most nodes are
             return _bind_text(node, scope, context)
@@ -105,9 +105,9 @@ def _bind(node: ast.Node, context: Context, scope: _Scope) -> bound.Bound | None
             return bound.All(parts) if isinstance(node, ast.And) else bound.Any(parts)
         case ast.Not(operand=operand):
             inner = bind(operand, context, scope)
-            return None if inner is None else bound.Not(inner)
+            return None if inner is None else bound.BoundNot(inner)
         case ast.Boost(operand=operand, factor=factor):
-            return bind(operand, context, _Scope(scope.name, scope.boost * factor))
+            return bind(operand, context, _BoundScope(scope.name, scope.boost * factor))
         case ast.Field(name=kind, operand=ast.Word(text=text)) if scope.name in RELATION_FIELDS and kind in TYPE_NAMES:
             return bind(ast.Word(f"{kind}:{text}", node.span), context, scope)
         case ast.Field() | ast.Exists():
@@ -120,23 +120,23 @@ def _bind(node: ast.Node, context: Context, scope: _Scope) -> bound.Bound | None
             return _bind_text(node, scope, context)
 
 
-def _bind_field(node: ast.Field | ast.Exists, scope: _Scope, context: Context) -> bound.Bound | None:
+def _bind_field(node: ast.Field | ast.Exists, scope: _BoundScope, context: Context) -> bound.Bound | None:
     """Bind a field. ``type:id`` always names an item, even if a metadata key is called like the type."""
     operand = node.operand if isinstance(node, ast.Field) else ast.Everything(node.span)
     if not scope.name and node.name.casefold() in TYPE_NAMES:
         own = bound.Glob("type", node.name.casefold())
-        inner = bind(operand, context, _Scope("id", scope.boost))
+        inner = bind(operand, context, _BoundScope("id", scope.boost))
         return own if inner is None or isinstance(operand, ast.Everything) else bound.All((own, inner))
     resolved = _resolve(node.name, node, context)
     if resolved is None:
         return bind(operand, context, scope)
     _refuse_nesting(resolved, scope, node, context)
-    return bind(operand, context, _Scope(resolved, scope.boost))
+    return bind(operand, context, _BoundScope(resolved, scope.boost))
 
 
-def _has(name: str) -> bound.Has | bound.Everything:
+def _has(name: str) -> bound.Has | bound.BoundEverything:
     """Bind ``*``. Outside a field it matches everything, and so does ``is:*``, because every item has a verdict."""
-    return bound.Everything() if name in {"", "is"} else bound.Has(name, text=name in TEXT_FIELDS)
+    return bound.BoundEverything() if name in {"", "is"} else bound.Has(name, text=name in TEXT_FIELDS)
 
 
 def _refuse(context: Context, node: ast.Node, code: str, words: str, **more: Any) -> None:
@@ -154,7 +154,7 @@ def _refuse(context: Context, node: ast.Node, code: str, words: str, **more: Any
     raise QueryError(code, words, text=context.text, position=start, token=token, suggestion=suggestion, **more)
 
 
-def _refuse_nesting(name: str, scope: _Scope, node: ast.Node, context: Context) -> None:
+def _refuse_nesting(name: str, scope: _BoundScope, node: ast.Node, context: Context) -> None:
     if scope.name and scope.name != name:
         hint = f"write the two side by side: {scope.name}:… {name}:…"
         words = f"field {name!r} stands inside field {scope.name!r}"
@@ -190,7 +190,7 @@ def _resolve(name: str, node: ast.Node, context: Context) -> str | None:
     return None
 
 
-def _bind_range(node: ast.Compare | ast.Range, scope: _Scope, context: Context) -> bound.Bound | None:
+def _bind_range(node: ast.Compare | ast.Range, scope: _BoundScope, context: Context) -> bound.Bound | None:
     if node.name.casefold() in TYPE_NAMES:
         words = f"{node.name!r} is an item type and has no order to compare by"
         _refuse(context, node, "field-kind", words, hint=f"{node.name}:id names items; for a metadata key use a filter")
@@ -222,7 +222,7 @@ def _bind_range(node: ast.Compare | ast.Range, scope: _Scope, context: Context) 
     return bound.Between(name, kind, None, node.value, include_low=True, include_high=node.op == "<=")
 
 
-def _bind_text(node: ast.Node, scope: _Scope, context: Context) -> bound.Bound | None:
+def _bind_text(node: ast.Node, scope: _BoundScope, context: Context) -> bound.Bound | None:
     if scope.name and scope.name not in TEXT_FIELDS:
         return _bind_keyword(node, scope.name, context)
     if _has_long_phrase(node):
@@ -230,7 +230,7 @@ def _bind_text(node: ast.Node, scope: _Scope, context: Context) -> bound.Bound |
         _refuse(context, node, "too-long-phrase", words, hint="shorten it: its rarest words in a row find it as well")
         return None
     pattern = _pattern(node)
-    if isinstance(pattern, bound.Everything):
+    if isinstance(pattern, bound.BoundEverything):
         return _has(scope.name)
     if pattern is None:
         words = f"{context.text[slice(*node.span)]!r} has no letter or digit to search for"
@@ -294,7 +294,7 @@ def equal(name: str, text: str) -> bound.Bound:
     return bound.Any((same, bound.Between(name, kind, text, text, include_low=True, include_high=True)))
 
 
-def _pattern(node: ast.Node) -> bound.TextPattern | bound.Everything | None:
+def _pattern(node: ast.Node) -> bound.TextPattern | bound.BoundEverything | None:
     """Return the pattern of a term query; None if nothing is left to look for."""
     match node:
         case ast.Word(text=text):
@@ -310,7 +310,7 @@ def _pattern(node: ast.Node) -> bound.TextPattern | bound.Everything | None:
             if slop is not None:
                 return bound.SloppyPhrase(tuple(words), slop)
             patterns = tuple(pattern for word in text.split() for pattern in _in_phrase(word))
-            return bound.Phrase(patterns, tuple(range(len(patterns))))
+            return bound.BoundPhrase(patterns, tuple(range(len(patterns))))
         case ast.Near(operands=operands, distances=distances):
             return _near_pattern(operands, distances)
     message = f"{type(node).__name__} cannot be searched for"
@@ -333,14 +333,14 @@ def _signs(word: str) -> list[str]:
     return [] if any(map(analysis.split_chunk, chunks)) else chunks
 
 
-def _word_phrase(text: str, how: How, distance: int | None = None) -> bound.Phrase | None:
+def _word_phrase(text: str, how: How, distance: int | None = None) -> bound.BoundPhrase | None:
     """Return the phrase for a word; None if it has nothing to search for. A word with signs is one term."""
     if analysis.is_plain(text):
-        return bound.Phrase((Pattern(text, how, distance),), (0,))
+        return bound.BoundPhrase((Pattern(text, how, distance),), (0,))
     if not analysis.searchable(text):
         return None
     if signs := _signs(text):
-        return bound.Phrase(tuple(Pattern(sign, How.EXACT) for sign in signs), (0,) * len(signs))
+        return bound.BoundPhrase(tuple(Pattern(sign, How.EXACT) for sign in signs), (0,) * len(signs))
     chunks = analysis.chunks(analysis.normalize(text))
     parts = [part for chunk in chunks for segment in analysis.split_chunk(chunk) for part in segment]
     patterns = tuple(Pattern(part, how, distance) for part in parts)
@@ -349,21 +349,21 @@ def _word_phrase(text: str, how: How, distance: int | None = None) -> bound.Phra
         patterns = tuple(Pattern(part, How.EXACT) for part in parts)
         misses = automatic_distance(parts) if distance is None else distance
     if len(parts) == 1 or len(chunks) > 1:
-        return bound.Phrase(patterns, offsets, misses=misses)
+        return bound.BoundPhrase(patterns, offsets, misses=misses)
     form = Pattern(analysis.joined(parts), How.FUZZY if how is How.FUZZY else How.EXACT, distance)
-    return bound.Phrase(patterns, offsets, form, misses)
+    return bound.BoundPhrase(patterns, offsets, form, misses)
 
 
-def words_of(text: str) -> bound.Phrase | None:
+def words_of(text: str) -> bound.BoundPhrase | None:
     """Return the phrase for a plain word; None if it has no letter, digit, operator or symbol."""
     return _word_phrase(text, How.INFLECTED)
 
 
-def _glob_phrase(pattern: str) -> bound.Phrase | bound.Everything | None:
+def _glob_phrase(pattern: str) -> bound.BoundPhrase | bound.BoundEverything | None:
     pieces = analysis.glob_parts(pattern)
     stars = [not piece.strip("*") for piece in pieces]
     if all(stars):
-        return bound.Everything() if pieces and not _OTHER.search(pattern) else None
+        return bound.BoundEverything() if pieces and not _OTHER.search(pattern) else None
     if not any(map(str.isalnum, "".join(pieces))):
         return None
     first, last = stars.index(False), len(stars) - stars[::-1].index(False)
@@ -371,17 +371,19 @@ def _glob_phrase(pattern: str) -> bound.Phrase | bound.Everything | None:
     patterns = tuple(Pattern(pieces[offset], How.GLOB) for offset in kept)
     is_one = len(pieces) > 1 and not any(stars) and pattern.isascii() and _WILD.sub("", pattern).isalnum()
     form = Pattern("".join(pieces), How.GLOB) if is_one else None
-    return bound.Phrase(patterns, tuple(offset - first for offset in kept), form)
+    return bound.BoundPhrase(patterns, tuple(offset - first for offset in kept), form)
 
 
-def _near_pattern(operands: tuple[ast.Node, ...], distances: tuple[int, ...]) -> bound.Near | None:
+def _near_pattern(operands: tuple[ast.Node, ...], distances: tuple[int, ...]) -> bound.BoundNear | None:
     groups = []
     for operand in operands:
         alternatives = operand.operands if isinstance(operand, ast.Or) else (operand,)
         phrases = tuple(
-            phrase for phrase in map(_pattern, alternatives) if isinstance(phrase, (bound.Phrase, bound.SloppyPhrase))
+            phrase
+            for phrase in map(_pattern, alternatives)
+            if isinstance(phrase, (bound.BoundPhrase, bound.SloppyPhrase))
         )
         if len(phrases) != len(alternatives):
             return None
         groups.append(phrases)
-    return bound.Near(tuple(groups), distances)
+    return bound.BoundNear(tuple(groups), distances)

@@ -81,7 +81,7 @@ class Binder:
         nodes = self.filters if filters is None else self.bind_filters(filters)
         if self._request.scopes is not EVERY_SCOPE:
             nodes = [bound.Any(tuple(map(bound.Within, self._request.scopes))), *nodes]
-        return _all_of(nodes) if nodes else bound.Everything()
+        return _all_of(nodes) if nodes else bound.BoundEverything()
 
     def query(self, node: ast.Node, plan: Plan) -> Bound:
         """Bind a query, and add the conditions of ``fields``.
@@ -89,7 +89,7 @@ class Binder:
         Raises:
             QueryError: The query names something that does not exist.
         """
-        main = bind(node, self.context(self._request.query, node)) or bound.Everything()
+        main = bind(node, self.context(self._request.query, node)) or bound.BoundEverything()
         return _all_of([main, *self._bind_fields(plan)])
 
     def context(self, text: str, node: ast.Node) -> Context:
@@ -169,7 +169,9 @@ def _filter(name: str, key: str, value: Any) -> bound.Bound:
         _refuse_filter(name, "begins with", repr(value[:_SHOWN]), "write a single ! before what is to be left out")
     if value.startswith("!"):
         positive = _filter(name, key, value[1:])
-        return bound.All((bound.Not(positive), bound.Everything() if key == "is" else bound.Has(key, text=False)))
+        return bound.All(
+            (bound.BoundNot(positive), bound.BoundEverything() if key == "is" else bound.Has(key, text=False))
+        )
     compared = _COMPARED.fullmatch(value)
     if compared is None:
         return _equal(name, key, value)

@@ -14,7 +14,7 @@ from rye.trust.model import Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Phrase:
+class BoundPhrase:
     """Parts at fixed offsets; a single part is a plain word.
 
     Attributes:
@@ -42,19 +42,19 @@ class SloppyPhrase:
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class BoundNear:
     """Operands, each with alternatives, and the greatest distance between neighbours."""
 
-    operands: tuple[tuple[Phrase | SloppyPhrase, ...], ...]
+    operands: tuple[tuple[BoundPhrase | SloppyPhrase, ...], ...]
     distances: tuple[int, ...]
 
 
-TextPattern: TypeAlias = Phrase | SloppyPhrase | Near
+TextPattern: TypeAlias = BoundPhrase | SloppyPhrase | BoundNear
 
 
 def patterns(pattern: TextPattern) -> Iterator[Pattern]:
     """Yield every part. A part may occur twice, but a word of a sloppy phrase is yielded once."""
-    if isinstance(pattern, Phrase):
+    if isinstance(pattern, BoundPhrase):
         yield from pattern.parts
         if pattern.joined is not None:
             yield pattern.joined
@@ -92,7 +92,7 @@ class TermQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Everything:
+class BoundEverything:
     """Matches every item."""
 
 
@@ -164,7 +164,7 @@ class Within:
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
+class BoundNot:
     """Items that the operand does not match."""
 
     operand: Bound
@@ -189,14 +189,14 @@ Filter: TypeAlias = Has | Glob | Similar | Between | Changed | HasState | Refers
 
 Relation: TypeAlias = HasState | Has | Refers
 
-Bound: TypeAlias = Everything | Filter | TermQuery | Not | All | Any
+Bound: TypeAlias = BoundEverything | Filter | TermQuery | BoundNot | All | Any
 
 
 def nodes(node: Bound, *, excluded: bool = False) -> Iterator[tuple[Bound, bool]]:
     """Yield a query and all its parts, each with whether it is under an odd number of NOTs."""
     yield node, excluded
     match node:
-        case Not(operand=operand):
+        case BoundNot(operand=operand):
             yield from nodes(operand, excluded=not excluded)
         case All(operands=operands) | Any(operands=operands):
             for operand in operands:

@@ -15,7 +15,7 @@ from rye.search.bind import bind
 from rye.search.engine import Search
 from rye.search.facets import Values
 from rye.search.fields import RELATION_FIELDS, STATES, TEXT_FIELDS, canonical
-from rye.search.positions import Effort
+from rye.search.positions import PositionBudget
 from rye.search.term import Term
 
 _FIELD_NAMES = tuple(TEXT_FIELDS)
@@ -72,7 +72,7 @@ class ClauseExplainer:
         context = search.binder.context(search.request.query, node)
         dropped = None if context.dropped is None else list[ast.Dropped]()  # kept out of the search's warnings
         query = bind(node, context._replace(record=self._bound, dropped=dropped))
-        self._evaluation = search.backend.evaluation(query or bound.Everything())
+        self._evaluation = search.backend.evaluation(query or bound.BoundEverything())
 
     def clause(self) -> Clause:
         """Return the query as a clause."""
@@ -110,7 +110,7 @@ class ClauseExplainer:
         return bool(self._evaluation.matching(part).mask[self.doc])
 
     def _condition(self, text: str, part: bound.Bound) -> Clause:
-        kind = "everything" if isinstance(part, bound.Everything) else "condition"
+        kind = "everything" if isinstance(part, bound.BoundEverything) else "condition"
         return Clause(text, kind, self._matches(part), note=self.values(part))
 
     def _of_term(self, text: str, part: bound.TermQuery) -> Clause:
@@ -125,7 +125,7 @@ class ClauseExplainer:
 
     def _why_no_match(self, term: Term) -> str:
         query = term.query
-        joined = query.pattern.joined if isinstance(query.pattern, bound.Phrase) else None
+        joined = query.pattern.joined if isinstance(query.pattern, bound.BoundPhrase) else None
         missing = [pattern.text for pattern, fields in term.terms_in(self.doc).items() if not fields]
         # The joined form of a compound is another way to match it, so it is not missing.
         missing = [text for text in missing if joined is None or text != joined.text]
@@ -134,7 +134,9 @@ class ClauseExplainer:
         note = f"it does not have {', '.join(map(repr, missing[:_LISTED]))}"
         if not query.fields.all():
             everywhere = replace(query, fields=np.ones(len(_FIELD_NAMES), bool))
-            elsewhere = Term(self.search.reader, everywhere, Effort(), excluded=term.excluded).words_in(self.doc)
+            elsewhere = Term(self.search.reader, everywhere, PositionBudget(), excluded=term.excluded).words_in(
+                self.doc
+            )
             names = ", ".join(_FIELD_NAMES[number] for number in sorted(elsewhere))
             note += f" in {query.name or 'the fields of this level'}" + (f", but in {names}" if names else "")
         if term.is_cut():

@@ -44,7 +44,7 @@ _NAMED = 3
 """How many hidden items a warning names when the query is their id or name."""
 
 
-class Matched(NamedTuple):
+class MatchedPage(NamedTuple):
     """The items that one stage matched, after all filters, not yet sorted.
 
     Attributes:
@@ -72,7 +72,7 @@ class Matched(NamedTuple):
 class Answer(NamedTuple):
     """The items of the stage that answers, and the first of them in order, up to the end of the page."""
 
-    matched: Matched
+    matched: MatchedPage
     top: Top
 
     @property
@@ -237,9 +237,9 @@ class Search:
         """Return the answer among the items that scope and filters allow, by similarity if the mode uses it."""
         return self._by_meaning(plan, allowed) or self.ordered(self._by_words(plan, allowed))
 
-    def _by_words(self, plan: Plan, allowed: Docs) -> Matched:
+    def _by_words(self, plan: Plan, allowed: Docs) -> MatchedPage:
         """Return the matches of the first stage with enough hits."""
-        tried, named = list[Matched](), self._named(allowed, plan)
+        tried, named = list[MatchedPage](), self._named(allowed, plan)
         self.manual_last = self.manual_last and bool(self.backend.without_manual(allowed))
         for stage in self.stages(plan):
             partial = bool(tried and tried[-1].hit_count)
@@ -250,7 +250,7 @@ class Search:
         last = next((matched for matched in reversed(tried) if matched.hit_count), None)
         return last or next((matched for matched in tried if matched.docs), tried[0])
 
-    def _match_stage(self, stage: Stage, plan: Plan, allowed: Docs, named: Ints) -> Matched:
+    def _match_stage(self, stage: Stage, plan: Plan, allowed: Docs, named: Ints) -> MatchedPage:
         query = self.binder.query(stage.ast, plan)
         docs = self.backend.match(query) & allowed
         query = self._with_phrase(stage.ast, plan, docs) or query
@@ -273,7 +273,7 @@ class Search:
 
     def matched(
         self, stage: str, query: Bound, docs: Docs, exact: Ints = _NOTHING, *, similar: SemanticScores | None = None
-    ) -> Matched:
+    ) -> MatchedPage:
         """Return the matches of a stage without the items to hide.
 
         Args:
@@ -292,9 +292,9 @@ class Search:
                 self._replaced += [Replaced(self.backend.states.hidden_message(doc)) for doc in gone]
                 exact = shown
         hit_count = len(self.backend.without_manual(docs) if self.manual_last else docs)
-        return Matched(stage, query, docs, exact, hidden, hit_count, similar)
+        return MatchedPage(stage, query, docs, exact, hidden, hit_count, similar)
 
-    def ordered(self, matched: Matched) -> Answer:
+    def ordered(self, matched: MatchedPage) -> Answer:
         """Return the matches of a stage with the first of them in order."""
         request, similar = self.request, matched.similar
         order = Order(

@@ -57,7 +57,7 @@ class Fusion(NamedTuple):
         return self.semantic_weight / both, of_words / both
 
 
-class Condition(NamedTuple):
+class ScoreCondition(NamedTuple):
     """One condition for a hit: its option, the least score, the scores, and which items meet it."""
 
     option: str
@@ -87,7 +87,7 @@ class FusedScores(NamedTuple):
     by_meaning: Floats
     by_words: Floats
     total: Floats
-    conditions: tuple[Condition, ...]
+    conditions: tuple[ScoreCondition, ...]
     matched: Bools
 
     def why_none_matched(self, unit: str = "item") -> str:
@@ -112,7 +112,7 @@ def by_similarity(similarity: Floats, boosts: Floats, threshold: float) -> Fused
     """Score by similarity times the boost of each item's source. The threshold applies to the unboosted similarity."""
     none = np.zeros(len(similarity))
     raised = np.maximum(similarity, 0.0) * boosts
-    condition = Condition("threshold", threshold, similarity, reaches(similarity, threshold))
+    condition = ScoreCondition("threshold", threshold, similarity, reaches(similarity, threshold))
     return FusedScores(similarity, none, raised, none, raised, (condition,), condition.met)
 
 
@@ -143,18 +143,18 @@ def fuse(
     total = by_meaning + by_words
     # Users copy limits from displayed scores, so a score displayed as the limit meets it.
     worded, meant = keyword > 0, reaches(similarity, threshold)
-    conditions = [Condition("threshold", threshold, similarity, worded | meant)]
+    conditions = [ScoreCondition("threshold", threshold, similarity, worded | meant)]
     for option, least, scores in (
         ("min_semantic_score", fusion.min_semantic_score, positive),
         ("min_keyword_score", fusion.min_keyword_score, keyword),
         ("min_combined_score", fusion.min_combined_score, total),
     ):
         if least > 0:
-            conditions.append(Condition(option, least, scores, scores >= lowest(least)))
+            conditions.append(ScoreCondition(option, least, scores, scores >= lowest(least)))
     if fusion.require_keyword_match:
-        conditions.append(Condition("require_keyword_match", 0.0, keyword, worded))
+        conditions.append(ScoreCondition("require_keyword_match", 0.0, keyword, worded))
     if fusion.require_semantic_match:
-        conditions.append(Condition("require_semantic_match", threshold, similarity, meant))
+        conditions.append(ScoreCondition("require_semantic_match", threshold, similarity, meant))
     matched = np.logical_and.reduce([condition.met for condition in conditions])
     return FusedScores(similarity, keyword, by_meaning, by_words, total, tuple(conditions), matched)
 

@@ -411,7 +411,7 @@ class Direction(StrEnum):
     BOTH = "both"
 
 
-class Walk(NamedTuple):
+class RelationWalk(NamedTuple):
     """The items and references that a walk reaches.
 
     Attributes:
@@ -425,7 +425,7 @@ class Walk(NamedTuple):
     items: Mapping[int, int]
 
 
-def walk(graph: Graph, item: int, direction: Direction, depth: int) -> Walk:
+def walk(graph: Graph, item: int, direction: Direction, depth: int) -> RelationWalk:
     """Follow the references of winning documents from an item. Visit each item and reference once, so cycles end."""
     frontier = np.asarray([item], np.int64)
     edges, items = [_NOTHING], [frontier]
@@ -441,7 +441,7 @@ def walk(graph: Graph, item: int, direction: Direction, depth: int) -> Walk:
         items.append(frontier)
     distances = np.repeat(np.arange(len(edges)), list(map(len, edges)))
     steps = {doc: step for step, docs in enumerate(items) for doc in docs.tolist()}
-    return Walk(np.concatenate(edges), distances, steps)
+    return RelationWalk(np.concatenate(edges), distances, steps)
 
 
 def _new(numbers: Ints, known: Bools) -> Ints:

@@ -12,7 +12,7 @@ import numpy as np
 from rye.index import analysis
 from rye.index.schema import TEXT_FIELDS
 from rye.items.model import Item, Symbol
-from rye.search.bound import Phrase
+from rye.search.bound import BoundPhrase
 from rye.search.marks import HighlightRequest, Range, Ranges, mark_all
 from rye.search.passage import preview, section_span
 from rye.search.positions import Spans
@@ -52,7 +52,7 @@ class Matches:
         self._terms = list(dict.fromkeys(terms))  # evaluate equal terms once
         patterns = [term.query.pattern for term in self._terms]
         self._placed = {
-            at for at, pattern in enumerate(patterns) if not (isinstance(pattern, Phrase) and pattern.single)
+            at for at, pattern in enumerate(patterns) if not (isinstance(pattern, BoundPhrase) and pattern.single)
         }
         self._docs = np.asarray(sorted(docs), np.int64)
         self._words: dict[tuple[int, ...], HighlightRequest] = {}

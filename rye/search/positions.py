@@ -26,7 +26,7 @@ from rye.index.reader import Floats, Part
 from rye.index.schema import FIELD_BITS
 from rye.index.segment import Segment
 from rye.query import ast
-from rye.search.bound import Near, Phrase, SloppyPhrase, TermQuery, TextPattern, patterns
+from rye.search.bound import BoundNear, BoundPhrase, SloppyPhrase, TermQuery, TextPattern, patterns
 from rye.search.docset import look_up
 from rye.search.expand import MAX_EXPANSIONS, Choice, How, Pattern
 from rye.search.fields import FIELD_MASK
@@ -178,7 +178,7 @@ class _Positions(dict[Pattern, Occurrences]):
         return occurrences
 
 
-def _occurrences(pattern: Phrase | SloppyPhrase, at: _Positions) -> Occurrences:
+def _occurrences(pattern: BoundPhrase | SloppyPhrase, at: _Positions) -> Occurrences:
     """Return the occurrences of a phrase; for a sloppy phrase, those of each of its words."""
     if isinstance(pattern, SloppyPhrase):
         keys = unique(*_survivors(pattern, at))
@@ -198,17 +198,17 @@ def _survivors(phrase: SloppyPhrase, at: _Positions) -> list[Ints]:
     return windowed(words, len(phrase.words) + phrase.slop)
 
 
-def _chain(pattern: Near, at: _Positions) -> list[Occurrences]:
+def _chain(pattern: BoundNear, at: _Positions) -> list[Occurrences]:
     several = [union([_occurrences(phrase, at) for phrase in choice], by_start=False) for choice in pattern.operands]
     return chained(several, pattern.distances)
 
 
 def _frequencies(pattern: TextPattern, at: _Positions) -> tuple[Ints, Floats]:
     """Return the slots in which a pattern occurs, ascending, and its weighted frequencies."""
-    if isinstance(pattern, Phrase):
+    if isinstance(pattern, BoundPhrase):
         occurrences = _occurrences(pattern, at)
         return sum_by(occurrences.starts >> POSITION_BITS, occurrences.weights)
-    if isinstance(pattern, Near):
+    if isinstance(pattern, BoundNear):
         return least(
             [sum_by(occurrences.starts >> POSITION_BITS, occurrences.weights) for occurrences in _chain(pattern, at)]
         )
@@ -221,7 +221,7 @@ def _frequencies(pattern: TextPattern, at: _Positions) -> tuple[Ints, Floats]:
 
 def _candidates(pattern: TextPattern, postings: Mapping[Pattern, TermPostings]) -> Numbers:
     """Return the slots that have every required term, at any position."""
-    if isinstance(pattern, Near):
+    if isinstance(pattern, BoundNear):
         choices = dict.fromkeys(pattern.operands)
         return shared([unique(*(_candidates(part, postings) for part in choice)) for choice in choices])
     if isinstance(pattern, SloppyPhrase):
@@ -243,7 +243,13 @@ class PositionLeaf:
     """
 
     def __init__(
-        self, part: Part, query: TermQuery, choices: Mapping[Pattern, Choice], *, fields: Bools | None, effort: Effort
+        self,
+        part: Part,
+        query: TermQuery,
+        choices: Mapping[Pattern, Choice],
+        *,
+        fields: Bools | None,
+        effort: PositionBudget,
     ) -> None:
         self._segment = part.segment
         self._query = query
@@ -298,7 +304,7 @@ class PositionLeaf:
         spans: dict[int, Spans] = {}
         pattern = self._query.pattern
         for batch, at in self._positions_of(docs):
-            several = _chain(pattern, at) if isinstance(pattern, Near) else [_occurrences(pattern, at)]
+            several = _chain(pattern, at) if isinstance(pattern, BoundNear) else [_occurrences(pattern, at)]
             spans |= {doc: _spans_in(doc, several) for doc in batch.tolist()}
         return spans
 
@@ -346,7 +352,7 @@ def _spans_in(doc: int, several: Sequence[Occurrences]) -> Spans:
     return {field: pieces[0] if len(pieces) == 1 else np.concatenate(pieces) for field, pieces in spans.items()}
 
 
-class Effort:
+class PositionBudget:
     """The budget of evaluating a query, and the positions compared so far.
 
     Args:

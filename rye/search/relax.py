@@ -23,7 +23,7 @@ from rye.search.bind import words_of
 from rye.search.bound import TermQuery
 from rye.search.expand import How, Pattern, document_frequencies, expand
 from rye.search.fields import TEXT_FIELDS
-from rye.search.positions import Effort
+from rye.search.positions import PositionBudget
 from rye.search.term import Term
 
 FULL_LENGTH = 6
@@ -122,7 +122,7 @@ class Dictionary:
         self._reader = reader
         self._fields = fields
         self._known: dict[str, bool] = {}
-        self._effort = Effort()
+        self._effort = PositionBudget()
 
     def frequency(self, part: str, how: How = How.INFLECTED) -> int:
         """Return in how many items a part occurs, summed over the terms it expands to."""

@@ -25,7 +25,7 @@ from rye.search import bound
 from rye.search.bound import TermQuery
 from rye.search.docset import Docs
 from rye.search.fields import K1, TEXT_FIELDS, Weights
-from rye.search.positions import Effort
+from rye.search.positions import PositionBudget
 from rye.search.predicates import States, accepted
 from rye.search.results import ClauseTrace
 from rye.search.term import Term
@@ -88,13 +88,13 @@ class Evaluation:
         states: States,
         *,
         known: KnownTerms | None = None,
-        effort: Effort | None = None,
+        effort: PositionBudget | None = None,
     ) -> None:
         self.reader = reader
         self.query = query
         self.weights = weights
         self.states = states
-        known, effort = {} if known is None else known, effort or Effort()
+        known, effort = {} if known is None else known, effort or PositionBudget()
         self._terms: dict[int, tuple[TermQuery, Term]] = {}
         for node, excluded in bound.nodes(query):
             if not isinstance(node, TermQuery):
@@ -123,7 +123,7 @@ class Evaluation:
     def docs(self) -> Docs:
         """Return the live documents that match."""
         if self._docs is None:
-            if isinstance(self.query, bound.Everything):
+            if isinstance(self.query, bound.BoundEverything):
                 self._docs = Docs.live(self.reader)
                 return self._docs
             matches = self.matching(self.query)
@@ -136,7 +136,7 @@ class Evaluation:
         match node:
             case TermQuery():
                 return self.term(node).docs
-            case bound.Everything():
+            case bound.BoundEverything():
                 return Docs(size, mask=np.ones(size, bool))
             case bound.All(operands=operands):
                 ordered = self._cheapest_first(operands)
@@ -148,7 +148,7 @@ class Evaluation:
                 return docs
             case bound.Any(operands=operands):
                 return Docs.union(size, [self.matching(operand) for operand in operands])
-            case bound.Not(operand=operand):
+            case bound.BoundNot(operand=operand):
                 return ~self.matching(operand)
         return Docs(size, mask=accepted(self.reader, node, self.states))
 

@@ -101,11 +101,11 @@ def _shared_words(terms: Sequence[KeyTerm]) -> bound.Bound:
     fields = searched_fields(None)
     queries = [
         bound.TermQuery(
-            bound.Phrase((Pattern(term.text, How.EXACT),), (0,)), fields, term.share, "", ast.Word(term.text)
+            bound.BoundPhrase((Pattern(term.text, How.EXACT),), (0,)), fields, term.share, "", ast.Word(term.text)
         )
         for term in terms
     ]
-    return bound.Any(tuple(queries)) if queries else bound.Not(bound.Everything())
+    return bound.Any(tuple(queries)) if queries else bound.BoundNot(bound.BoundEverything())
 
 
 class SimilarSearch:

@@ -16,11 +16,11 @@ from rye.index.arrays import Array, Bools, Ints, Numbers, ends_of, fresh, ranges
 from rye.index.postings import slot_keys
 from rye.index.reader import Floats, Part, Reader
 from rye.index.schema import FIELD_BITS
-from rye.search.bound import Phrase, TermQuery, patterns
+from rye.search.bound import BoundPhrase, TermQuery, patterns
 from rye.search.docset import Docs, look_up
 from rye.search.expand import Choice, Pattern, Terms, expand
 from rye.search.fields import FIELD_MASK, Weights
-from rye.search.positions import Effort, PositionLeaf, Spans
+from rye.search.positions import PositionBudget, PositionLeaf, Spans
 from rye.search.postings import counting, sum_by
 
 AT_ONCE = 1 << 18
@@ -53,7 +53,7 @@ class Term:
     term that was cut would become a hit. As there may be many terms, only the documents are kept.
     """
 
-    def __init__(self, reader: Reader, query: TermQuery, effort: Effort, *, excluded: bool = False) -> None:
+    def __init__(self, reader: Reader, query: TermQuery, effort: PositionBudget, *, excluded: bool = False) -> None:
         self.reader, self.query, self.excluded = reader, query, excluded
         self._effort = effort
         self._limits = query.fields if False in query.fields.tolist() else None
@@ -264,7 +264,7 @@ def _joined(several: Sequence[Array], kind: type) -> Array:
 def _plain_pattern(query: TermQuery) -> Pattern | None:
     """Return the pattern of a plain word; None for a query of positions."""
     pattern = query.pattern
-    return pattern.parts[0] if isinstance(pattern, Phrase) and pattern.single else None
+    return pattern.parts[0] if isinstance(pattern, BoundPhrase) and pattern.single else None
 
 
 def _docs_of(part: Part, terms: Ints, fields: Bools | None) -> Docs:

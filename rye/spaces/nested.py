@@ -90,7 +90,7 @@ def look_below(
     )
 
 
-class _Place(NamedTuple):
+class _NestedPlace(NamedTuple):
     """A folder to search: its path, its real path, and the link on the way that leads out of the top folder, if any."""
 
     path: str
@@ -144,9 +144,9 @@ class _Search:
         self._most = most
         self._real = real_path(folder)
         self.roots = RootCollector(taken)
-        self._queue: deque[_Place] = deque()
-        self._links: list[_Place] = []
-        self._outside: deque[_Place] = deque()
+        self._queue: deque[_NestedPlace] = deque()
+        self._links: list[_NestedPlace] = []
+        self._outside: deque[_NestedPlace] = deque()
         self._escaped: set[str] = set()
         self._seen = {self._real}
         self._unsearched: list[str] = []
@@ -166,7 +166,7 @@ class _Search:
             self._add_bundle()
         elif not has_items(self._folder / FOLDER) and holds_skills_itself(self._folder):
             self._add_bundle(client=SKILLS)
-        self._queue.append(_Place(str(self._folder), self._real))
+        self._queue.append(_NestedPlace(str(self._folder), self._real))
         while place := self._next():
             if len(self._seen) > self._most:
                 named = f"more than {self._most:,} folders are in {str(self._folder)!r}, or where links in it lead"
@@ -176,7 +176,7 @@ class _Search:
                 return
             self._look_into(place)
 
-    def _next(self) -> _Place | None:
+    def _next(self) -> _NestedPlace | None:
         while self._links and not self._queue:
             links, self._links = self._links, []
             for link in links:
@@ -187,7 +187,7 @@ class _Search:
     def _report(self, code: str, message: str, hint: str, path: str) -> None:
         self.problems.append(ItemError(code, message, hint=hint, path=path))
 
-    def _look_into(self, place: _Place) -> None:
+    def _look_into(self, place: _NestedPlace) -> None:
         """Add the ``.ai`` of a folder and queue its subfolders; behind a link out, report only the first project."""
         inside = None if place.out in self._escaped else self._names_in(place.path)
         if inside is None:
@@ -206,9 +206,9 @@ class _Search:
             elif name == FOLDER:
                 self._add_project(Path(path))
             elif is_link:
-                self._links.append(_Place(path, real_path(path), place.out))
+                self._links.append(_NestedPlace(path, real_path(path), place.out))
             else:
-                self._enter(_Place(path, os.path.join(place.real, name), place.out))
+                self._enter(_NestedPlace(path, os.path.join(place.real, name), place.out))
 
     def _names_in(self, folder: str) -> _Inside | None:
         """Return the names in a folder; report the folder if it cannot be read."""
@@ -262,14 +262,14 @@ class _Search:
         names = named_files(self._unsearched)
         return f"no projects are looked for in hidden folders, other work trees and folders of packages: {names}{there}"
 
-    def _enter(self, place: _Place) -> None:
+    def _enter(self, place: _NestedPlace) -> None:
         if place.real in self._worktrees:
             self._unsearched.append(os.path.relpath(place.path, self._folder))
         elif place.real not in self._seen:
             self._seen.add(place.real)
             (self._outside if place.out else self._queue).append(place)
 
-    def _follow(self, link: _Place) -> None:
+    def _follow(self, link: _NestedPlace) -> None:
         """Queue the target of a link, which may lie outside, from where another link may lead in again.
 
         A link to a folder that contains an excluded folder is a problem: the excluded folder would be read through it.
@@ -304,7 +304,7 @@ class _Search:
         else:
             self.roots.add(Root(Space.PROJECT, path, bundle=identify(path.parent)[0]))
 
-    def _add_clients(self, place: _Place) -> None:
+    def _add_clients(self, place: _NestedPlace) -> None:
         """Add the client folders in a folder; files too deep for the root at the top get a root of their own."""
         if place.out:
             return

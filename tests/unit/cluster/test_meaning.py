@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rye import Registry
-from rye.cluster.published import Notes
+from rye.cluster.published import PublishedNotes
 from rye.cluster.vectors import HitVectors, Model
 from rye.embedding.protocol import embed_with_probe
 from rye.index.vectors import SCALE
@@ -43,10 +43,10 @@ def opened(tmp_path: Path) -> Open:
     return open_project
 
 
-def notes(fake: FakeCluster) -> Notes:
+def notes(fake: FakeCluster) -> PublishedNotes:
     """Return what the registry notes of itself."""
     ((_, mapping),) = fake.indices.get_mapping(index="r").items()
-    return Notes.read(json.loads(json.dumps(mapping["mappings"]["_meta"]["rye"])))
+    return PublishedNotes.read(json.loads(json.dumps(mapping["mappings"]["_meta"]["rye"])))
 
 
 def vectors_of(fake: FakeCluster, owner: str) -> list[bool]:

@@ -18,7 +18,7 @@ from rye.trust.trust_set import TrustSet
 def read(text: str) -> bound.Bound:
     """Return a query with its names and words given their meaning."""
     node = query.parse(text).ast
-    return bind(node, Context(text, node, lambda: frozenset({"status", "weight"}))) or bound.Everything()
+    return bind(node, Context(text, node, lambda: frozenset({"status", "weight"}))) or bound.BoundEverything()
 
 
 def sent(node: bound.Bound) -> Clause:

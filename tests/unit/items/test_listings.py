@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.items.clients import CLIENTS
-from rye.items.listings import LISTINGS, Entry, Listing, fit, says_when, without_others
+from rye.items.listings import LISTINGS, ClientListing, Entry, fit, says_when, without_others
 
-DROPS = Listing("drops", frozenset(), 100, 40, False, "", "")
+DROPS = ClientListing("drops", frozenset(), 100, 40, False, "", "")
 SHARES = DROPS._replace(is_shared=True)
 ENTRIES = st.lists(st.builds(Entry, st.text("ab", min_size=1, max_size=9), st.text("x", max_size=60)), max_size=8)
 
@@ -23,7 +23,7 @@ def test_the_table_names_clients_that_rye_knows() -> None:
 
 
 @given(ENTRIES, st.sampled_from([DROPS, SHARES, DROPS._replace(budget=None)]))
-def test_what_is_not_cut_fits(entries: list[Entry], listing: Listing) -> None:
+def test_what_is_not_cut_fits(entries: list[Entry], listing: ClientListing) -> None:
     """Cut as reported, descriptions stay within what the names leave of the budget; without a budget all do."""
     entries = [Entry(f"{number}{entry.name}", entry.text) for number, entry in enumerate(entries)]
     found = fit(listing, entries)

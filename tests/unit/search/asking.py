@@ -13,7 +13,7 @@ from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind
 from rye.search.fields import weights_for
-from rye.search.positions import Effort
+from rye.search.positions import PositionBudget
 from rye.search.predicates import States
 from rye.search.request import Request, make_request
 from rye.search.score import Evaluation
@@ -38,10 +38,10 @@ def states(reader: Reader) -> States:
     return States(reader, reader, TrustSet, NOW)
 
 
-def evaluation(reader: Reader, asked: str | ast.Node, effort: Effort | None = None, **more: Any) -> Evaluation:
+def evaluation(reader: Reader, asked: str | ast.Node, effort: PositionBudget | None = None, **more: Any) -> Evaluation:
     """Bind a query and prepare its evaluation over a reader; ``effort`` is what it may cost."""
     node = bound_query(asked, reader.keys, **more)
-    return Evaluation(reader, node or bound.Everything(), weights_for(reader), states(reader), effort=effort)
+    return Evaluation(reader, node or bound.BoundEverything(), weights_for(reader), states(reader), effort=effort)
 
 
 def ids(reader: Reader, asked: str | ast.Node, **more: Any) -> list[str]:

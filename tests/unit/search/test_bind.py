@@ -12,11 +12,11 @@ from rye.search.bound import (
     Any,
     Between,
     Bound,
-    Everything,
+    BoundEverything,
+    BoundNot,
     Glob,
     Has,
     HasState,
-    Not,
     Similar,
     TermQuery,
 )
@@ -35,9 +35,9 @@ def only(asked: str, **more: Details) -> Bound:
 def shown(node: Bound) -> str:
     """Write a bound query down in short."""
     match node:
-        case Everything():
+        case BoundEverything():
             return "everything"
-        case Not(operand=operand):
+        case BoundNot(operand=operand):
             return f"not({shown(operand)})"
         case All(operands=operands) | Any(operands=operands):
             return f"{type(node).__name__.lower()}({', '.join(map(shown, operands))})"

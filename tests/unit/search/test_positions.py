@@ -10,7 +10,7 @@ import pytest
 from rye import query
 from rye.errors import QueryError
 from rye.index.reader import Reader
-from rye.search.positions import MOST_SPANS, Effort
+from rye.search.positions import MOST_SPANS, PositionBudget
 from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation
 
@@ -24,7 +24,7 @@ def repetitive(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     return reader(tmp_path_factory.mktemp("long"), [item(f"d{number}", body="a b " * TIMES) for number in range(12)])
 
 
-def refused(over: Reader, asked: str, effort: Effort | None = None) -> QueryError:
+def refused(over: Reader, asked: str, effort: PositionBudget | None = None) -> QueryError:
     """Return why a query is refused."""
     with pytest.raises(QueryError) as caught:
         evaluation(over, asked, effort).docs()
@@ -55,12 +55,12 @@ def test_attack_by_several_parts_that_are_together_too_many(repetitive: Reader) 
     """What each of them looks at adds up; the error shows the part with which it is too much."""
     asked = " OR ".join(f'"a b"~{slop}' for slop in range(9))
     each = 2 * TIMES * 12
-    assert refused(repetitive, asked, Effort(positions=5 * each)).token.strip() == '"a b"~5'
+    assert refused(repetitive, asked, PositionBudget(positions=5 * each)).token.strip() == '"a b"~5'
 
 
 def test_attack_by_positions_reads_none_of_many(repetitive: Reader) -> None:
     """Where there are more positions than are looked at together, it is known before that they are too many."""
-    little = Effort(positions=1 << 14, at_once=1 << 10)
+    little = PositionBudget(positions=1 << 14, at_once=1 << 10)
     tracemalloc.start()
     try:
         assert refused(repetitive, '"a b"', little).suggestion == "(a b)"
@@ -73,7 +73,7 @@ def test_attack_by_positions_reads_none_of_many(repetitive: Reader) -> None:
 def test_attack_by_long_bodies_takes_memory_for_some_of_them_at_a_time(repetitive: Reader, asked: str) -> None:
     """Of twelve bodies one is looked at after the other, scored as all of them together, and shown as they are."""
 
-    def peak(effort: Effort) -> tuple[int, list[float], list[int]]:
+    def peak(effort: PositionBudget) -> tuple[int, list[float], list[int]]:
         tracemalloc.start()
         try:
             found = evaluation(repetitive, asked, effort)
@@ -85,7 +85,7 @@ def test_attack_by_long_bodies_takes_memory_for_some_of_them_at_a_time(repetitiv
         finally:
             tracemalloc.stop()
 
-    together, one_by_one = peak(Effort()), peak(Effort(at_once=1 << 10))
+    together, one_by_one = peak(PositionBudget()), peak(PositionBudget(at_once=1 << 10))
     assert one_by_one[1:] == together[1:]
     assert len(together[1]) == 12
     assert one_by_one[0] * 2 < together[0]
