@@ -125,7 +125,7 @@ def _keep_log_quiet() -> None:
         logger.addHandler(logging.NullHandler())
 
 
-def given(name: str) -> bool:
+def is_given(name: str) -> bool:
     """Return whether the command line has this option or argument."""
     context = click.get_current_context()
     source = context.get_parameter_source(name)
@@ -141,7 +141,7 @@ def _written(name: str) -> str:
 
 def only_one(*names: str) -> None:
     """Refuse the command line if it has more than one of these flags."""
-    used = [_written(name) for name in names if given(name)]
+    used = [_written(name) for name in names if is_given(name)]
     if len(used) > 1:
         every = ", ".join(_written(name) for name in names)
         raise Refusal(f"{' and '.join(used)} exclude each other; choose one of {every}")
@@ -163,7 +163,7 @@ def take_form(options: dict[str, Any]) -> str:
 
 def refuse(*names: str, because: str) -> None:
     """Refuse the command line if it has one of these options, because the option would have no effect."""
-    used = [_written(name) for name in names if given(name)]
+    used = [_written(name) for name in names if is_given(name)]
     if used:
         raise Refusal(f"{' and '.join(used)} {'has' if len(used) == 1 else 'have'} no effect {because}")
 

@@ -52,8 +52,8 @@ class Terminal(NamedTuple):
             return PLAIN
         is_terminal = _is_terminal(stream)
         width = max(40, shutil.get_terminal_size().columns) if is_terminal else None
-        colour = _wants_colour(is_terminal=is_terminal)
-        return cls(colour=colour, unicode=_shows_marks(stream), width=width, links=colour and is_terminal)
+        colour = _has_colour(is_terminal=is_terminal)
+        return cls(colour=colour, unicode=_has_marks(stream), width=width, links=colour and is_terminal)
 
     def style(self, text: str, colour: str | None = None, *, bold: bool = False) -> str:
         """Return ``text``, which must be escaped already, in a colour or bold if the stream supports it."""
@@ -142,7 +142,7 @@ COLOUR = ContextVar("COLOUR", default="auto")
 """Value of ``--color``."""
 
 
-def _wants_colour(*, is_terminal: bool) -> bool:
+def _has_colour(*, is_terminal: bool) -> bool:
     """Follow --color, then NO_COLOR, then FORCE_COLOR and CLICOLOR_FORCE, then CLICOLOR, then the terminal."""
     env = os.environ
     if COLOUR.get() != "auto":
@@ -154,7 +154,7 @@ def _wants_colour(*, is_terminal: bool) -> bool:
     return is_terminal and env.get("CLICOLOR") != "0" and env.get("TERM") != "dumb"
 
 
-def _shows_marks(stream: TextIO) -> bool:
+def _has_marks(stream: TextIO) -> bool:
     try:
         "".join(mark for mark, _, _ in VERDICT_MARKS.values()).encode(stream.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

@@ -240,7 +240,7 @@ def filter_clause(node: bound.Filter, trust: TrustSet, *, excluded: bool = False
         UnavailableError: ``not-on-cluster``: a verdict other than trusted, or a condition on references.
     """
     _refuse_unpublished(node)
-    if bound.asks_verdict(node):
+    if bound.has_verdict(node):
         return _of_signature(node, trust, excluded=excluded)
     match node:
         case bound.Has(name=name, text=True):

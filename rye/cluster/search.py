@@ -42,7 +42,7 @@ from rye.query import ast
 from rye.search import bound
 from rye.search.bind import searched_fields
 from rye.search.binder import Binder
-from rye.search.bound import Bound, asks_verdict
+from rye.search.bound import Bound, has_verdict
 from rye.search.context import SearchContext
 from rye.search.facets import FACETS, Facet, require_facets
 from rye.search.fields import weights_for
@@ -344,7 +344,7 @@ class ClusterSearch:
             return _Answer(stage, query, rows, total, self._hidden(answer), self._facets(answer))
 
     @property
-    def _hides(self) -> bool:
+    def _is_hidden(self) -> bool:
         """Whether withdrawn items are left out."""
         return self._of.notes.withdrawn and not self.request.include_superseded
 
@@ -362,15 +362,15 @@ class ClusterSearch:
             values = {"field": "entry", "include": f"{literal}.*", "size": _MOST_VALUES}
             counts[f"{number}"] = {"terms": values}
             counts[f"{number}-missing"] = {"filter": none_of({"prefix": {"entry": start}})}
-        shown_items = none_of(WITHDRAWN) if self._hides else EVERYTHING
+        shown_items = none_of(WITHDRAWN) if self._is_hidden else EVERYTHING
         aggs: dict[str, Any] = {"shown": {"filter": shown_items, "aggs": counts}} if counts else {}
-        if not self._hides:
+        if not self._is_hidden:
             return {"aggs": aggs} if aggs else {}
         aggs |= {state: {"filter": is_state(state)} for state in HIDDEN_STATES}
         return {"aggs": aggs, "post_filter": none_of(WITHDRAWN)}
 
     def _hidden(self, answer: Mapping[str, Any]) -> dict[str, int]:
-        counts = {state: int(answer["aggregations"][state]["doc_count"]) for state in HIDDEN_STATES if self._hides}
+        counts = {state: int(answer["aggregations"][state]["doc_count"]) for state in HIDDEN_STATES if self._is_hidden}
         return {state: count for state, count in counts.items() if count}
 
     def _facets(self, answer: Mapping[str, Any]) -> dict[str, Facet]:
@@ -520,7 +520,7 @@ class ClusterSearch:
         """Return the hits as results, judged from the bytes that came with them; their paths are addresses."""
         reader, numbers = self.hits.indexed([*answer.rows, *self.hits.copies(answer.rows)])
         states = States(reader, reader, lambda: self._here.trust, self._here.now)
-        conditions = [node for node in (answer.query, *self._binder.filters) if asks_verdict(node)]
+        conditions = [node for node in (answer.query, *self._binder.filters) if has_verdict(node)]
         kept = [
             row for row in answer.rows if all(_holds(node, numbers[row.mark], states, reader) for node in conditions)
         ]
@@ -568,7 +568,7 @@ def _holds(node: Bound, doc: int, states: States, reader: Reader) -> bool:
             return any(_holds(operand, doc, states, reader) for operand in operands)
         case bound.BoundNot(operand=operand):
             return not _holds(operand, doc, states, reader)
-    if not asks_verdict(node):
+    if not has_verdict(node):
         return bool(Evaluation(reader, node, weights_for(reader), states).docs().mask[doc])
     signature = states.signature(*reader.locate(doc))
     match node:

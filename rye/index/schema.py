@@ -19,7 +19,7 @@ import numpy as np
 from rye.index.analysis import fold_text, normalize
 from rye.index.arrays import Ints
 from rye.items.model import Item, ItemType
-from rye.items.values import says_no
+from rye.items.values import is_negative
 
 TEXT_FIELDS = ("title", "name", "description", "category", "content", "tags", "headings", "symbols", "id")
 """Analyzed fields; the position in this tuple is the field's number in a segment."""
@@ -115,7 +115,7 @@ def hidden_states(item: Item) -> set[str]:
     metadata = item.metadata
     found = {str(metadata.get("status", "")).strip().casefold()}.intersection(HIDDEN_STATES)
     keys = {"superseded_by": "superseded", "deprecated": "deprecated", "yanked": "yanked"}
-    return found.union(state for key, state in keys.items() if not says_no(metadata.get(key)))
+    return found.union(state for key, state in keys.items() if not is_negative(metadata.get(key)))
 
 
 def keyword_columns(

@@ -301,7 +301,7 @@ SKILLS: Final = ClientFolder(".", "skill", "agents")
 """A folder that contains skills directly."""
 
 
-def holds_skills(place: str) -> bool:
+def has_skills(place: str) -> bool:
     """Return whether a client folder, as an origin names it, is a skills folder."""
     return place.rpartition("/")[2] in {SKILLS_FOLDER, "skill", SKILLS.place}
 

@@ -53,7 +53,7 @@ class _Level:
     edge: int = -1
     row: int = -1
 
-    def documents(self, node: Node) -> bool:
+    def is_documentation(self, node: Node) -> bool:
         """Return whether the comment is directly above a node, or before it on its line."""
         return bool(self.comment) and self.edge + 1 >= node.start_point.row
 
@@ -86,9 +86,9 @@ class Collector:
             elif node.type == "comment":
                 self._collect(node, level)
             elif node.type == "decorator":
-                level.edge = node.end_point.row if level.documents(node) else -1
+                level.edge = node.end_point.row if level.is_documentation(node) else -1
             else:
-                if not level.documents(node):
+                if not level.is_documentation(node):
                     level.comment = []
                 if node.type in self.blocks:
                     self._enter(node, level.prefix, level.kind)
@@ -99,7 +99,7 @@ class Collector:
     def _collect(self, node: Node, level: _Level) -> None:
         if node.start_point.row == level.row and not level.comment:  # after a statement
             return
-        if not level.documents(node):
+        if not level.is_documentation(node):
             level.comment = []
         level.comment.append(node)
         level.edge = node.end_point.row

@@ -156,7 +156,7 @@ def listed_text(metadata: Mapping[str, object], description: str) -> str:
     return f"{description} {when}" if isinstance(when, str) else description
 
 
-def says_when(text: str) -> bool:
+def has_trigger(text: str) -> bool:
     """Return whether a description says when to use the skill; True if it is not in English."""
     is_english = sum(map(str.isascii, text)) >= _ENGLISH * len(text)
     return not is_english or _WHEN.search(text) is not None

@@ -262,7 +262,7 @@ NO_WORDS = frozenset({"", "-", "0", "~", "false", "n", "n/a", "never", "nil", "n
 """Texts, in lower case, that mean no in metadata."""
 
 
-def says_no(value: Any) -> bool:
+def is_negative(value: Any) -> bool:
     """Return whether a metadata value means no: missing, empty, false or zero, or a word for it.
 
     >>> [says_no(value) for value in ("no", "Off", [], 0, "yes", "knowledge:new")]
@@ -270,4 +270,4 @@ def says_no(value: Any) -> bool:
     """
     if isinstance(value, str):
         return value.strip().casefold() in NO_WORDS
-    return all(map(says_no, value)) if isinstance(value, list) else not value
+    return all(map(is_negative, value)) if isinstance(value, list) else not value

@@ -228,7 +228,7 @@ class _Work:
         return tuple(change for change in compare({}, self.files) if change.path not in signed)
 
     def _is_signed(self, entry: TrustEntry) -> bool:
-        return bool(entry.signed_by) and self.trust.in_effect(entry, self.now)
+        return bool(entry.signed_by) and self.trust.is_in_effect(entry, self.now)
 
     def _is_mine(self, present: SpaceList) -> bool:
         """Return whether the key has signed a list for the audience that is demanded."""

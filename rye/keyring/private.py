@@ -252,13 +252,13 @@ class Keyring:
         return self._facts(name, key.public, path=str(path), encrypted=secret is not None, trust_file=trust_file)
 
     @property
-    def in_environment(self) -> bool:
+    def is_in_environment(self) -> bool:
         """Whether the environment names a key, usable or not."""
         return bool(self._environ.get(KEY_VARIABLE, "").strip())
 
     def list(self) -> tuple[KeyFacts, ...]:
         """Return the key of the environment, if it names one, and every key of the user space, by name."""
-        first = (self.show(KEY_VARIABLE),) if self.in_environment else ()
+        first = (self.show(KEY_VARIABLE),) if self.is_in_environment else ()
         return (*first, *(self.show(name) for name in self.names() if _NAME.fullmatch(name)))
 
     def names(self) -> Sequence[str]:
@@ -349,7 +349,7 @@ class Keyring:
             SigningError: It is none of these.
         """
         refuse_key_text(str(which))
-        if which is None and not self.in_environment:
+        if which is None and not self.is_in_environment:
             which = DEFAULT_KEY
         if str(which).startswith(SSH_PREFIX):
             return ssh_public(str(which))[1]

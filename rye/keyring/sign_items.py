@@ -258,7 +258,7 @@ def _public(keyring: Keyring, key: str | Path | None, mode: SignMode) -> PublicK
     try:
         return keyring.public_key(key)
     except NotFoundError:
-        if key is None and mode is SignMode.DRY_RUN and not keyring.in_environment:
+        if key is None and mode is SignMode.DRY_RUN and not keyring.is_in_environment:
             return None
         raise
 

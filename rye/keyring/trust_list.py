@@ -63,7 +63,7 @@ def list_entry(entry: TrustEntry, trust: TrustSet, now: datetime) -> TrustedKey:
         reason = f"cannot be read, and may revoke the key: {entry.unread}"
     elif not standing.is_allowed:
         reason = REASONS[standing.code].words.format(signer=decides.signer, detail=standing.detail, key="", ref="")
-    elif trust.in_effect(entry, now):
+    elif trust.is_in_effect(entry, now):
         reason = f"for {reach_of(entry)}: {why_in_effect(entry)}"
     else:
         reason = f"for {reach_of(decides)}, by {decides.source or decides.home}; this file is not in effect"

@@ -21,8 +21,8 @@ from rye.items.listings import (
     ClientListing,
     Entry,
     fit,
+    has_trigger,
     listed_text,
-    says_when,
     without_others,
 )
 from rye.items.model import ItemType
@@ -278,7 +278,7 @@ def _descriptions(skills: Iterable[_Item]) -> Iterator[Diagnosis]:
             rows["no-description"].append(item)
         elif len(description) > MAX_DESCRIPTION:
             rows["long-description"].append(item)
-        if description and not says_when(listed_text(item.read.item.metadata, description)):
+        if description and not has_trigger(listed_text(item.read.item.metadata, description)):
             rows["no-trigger"].append(item)
     fixes = {
         "no-description": "write one: what the skill does, and when to use it",

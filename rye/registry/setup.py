@@ -191,7 +191,7 @@ class Setup:
         try:
             return self._keyring.public_key().fingerprint
         except NotFoundError:
-            if self._keyring.in_environment:
+            if self._keyring.is_in_environment:
                 raise
             return ""
 

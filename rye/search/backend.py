@@ -10,7 +10,7 @@ from rye.index.arrays import Ints
 from rye.index.reader import Floats
 from rye.index.schema import BUILT_IN_KEYS
 from rye.search.bind import searched_fields
-from rye.search.bound import Bound, asks_relations
+from rye.search.bound import Bound, has_relations
 from rye.search.context import SearchContext
 from rye.search.docset import Docs
 from rye.search.facets import Facet, FacetRequest, count_facets
@@ -120,8 +120,8 @@ class Backend:
 
     def unknown_references(self, queries: Sequence[Bound]) -> list[str]:
         """Return a warning if the queries ask for relations and the references of some items are unknown."""
-        has_relations = any(map(asks_relations, queries))
-        return [unknown] if has_relations and (unknown := self.states.graph().unknown) else []
+        unknown = self.states.graph().unknown if any(map(has_relations, queries)) else ""
+        return [unknown] if unknown else []
 
     def page_builder(self, query: Bound, *, explain: bool, verdicts_matter: bool) -> PageBuilder:
         """Return the builder that turns hits into results."""

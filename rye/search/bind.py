@@ -29,9 +29,9 @@ from rye.search.fields import (
     TEXT_FIELDS,
     UNORDERED,
     canonical,
+    is_readable,
     kind_of,
     nearest,
-    readable,
 )
 
 _ATTACHED = re.compile(r"\w\*|\*\w|\w\?+\w")
@@ -209,7 +209,7 @@ def _bind_range(node: ast.Compare | ast.Range, scope: _BoundScope, context: Cont
     kind = kind_of(name)
     bounds = (node.low, node.high) if isinstance(node, ast.Range) else (node.value,)
     for limit in bounds:
-        if limit is not None and not readable(kind, limit):
+        if limit is not None and not is_readable(kind, limit):
             words = f"{limit!r} is not a {kind}, and {name!r} is compared as one"
             if kind == "text":
                 words = f"{limit!r} is too large a number to compare {name!r} with"
@@ -289,7 +289,7 @@ def _bind_keyword(node: ast.Node, name: str, context: Context) -> bound.Bound | 
 def equal(name: str, text: str) -> bound.Bound:
     """Return the condition that a keyword field has a value. Numbers, dates and versions compare as in ranges."""
     same, kind = bound.Glob(name, escape(fold_value(text))), kind_of(name)
-    if not (readable(kind, text) and (kind != "text" or number(text) is not None)):
+    if not (is_readable(kind, text) and (kind != "text" or number(text) is not None)):
         return same
     return bound.Any((same, bound.Between(name, kind, text, text, include_low=True, include_high=True)))
 

@@ -24,9 +24,9 @@ from rye.search.fields import (
     STATES,
     TEXT_FIELDS,
     UNORDERED,
+    is_readable,
     kind_of,
     nearest,
-    readable,
 )
 from rye.search.request import Request
 from rye.search.rewrite import Plan, in_field
@@ -177,7 +177,7 @@ def _filter(name: str, key: str, value: Any) -> bound.Bound:
         return _equal(name, key, value)
     operator, limit = compared[1], compared[2].strip()
     kind = kind_of(key)
-    if key in UNORDERED or not limit or not readable(kind, limit):
+    if key in UNORDERED or not limit or not is_readable(kind, limit):
         _refuse_filter(name, "compares with", repr(limit), f"give a {kind} after {operator}, like {EXAMPLES[kind]}")
     low, high = (limit, None) if operator[0] == ">" else (None, limit)
     inclusive = operator.endswith("=")
@@ -196,7 +196,7 @@ def _equal(name: str, key: str, value: str) -> bound.Bound:
 
 
 def _dated(name: str, value: Any) -> bound.Bound:
-    if not isinstance(value, str) or not readable("date", value):
+    if not isinstance(value, str) or not is_readable("date", value):
         hint = "use an ISO date: 2026, 2026-02, 2026-02-18 or 2026-02-18T12:00Z"
         _refuse_filter(name, "is", repr(value), hint)
     start, end = period(value) or (0.0, 0.0)

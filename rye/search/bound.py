@@ -28,7 +28,7 @@ class BoundPhrase:
     misses: int = 0
 
     @property
-    def single(self) -> bool:
+    def is_single(self) -> bool:
         """Whether there is only one part, so that positions do not matter."""
         return len(self.parts) == 1 and self.joined is None
 
@@ -203,7 +203,7 @@ def nodes(node: Bound, *, excluded: bool = False) -> Iterator[tuple[Bound, bool]
                 yield from nodes(operand, excluded=excluded)
 
 
-def asks_verdict(query: Bound) -> bool:
+def has_verdict(query: Bound) -> bool:
     """Return whether the matches of a query depend on verdicts, and so on the keys trusted now."""
     return any(
         node.name == "signed" or node.name in set(Verdict)
@@ -213,7 +213,7 @@ def asks_verdict(query: Bound) -> bool:
     )
 
 
-def asks_relations(query: Bound) -> bool:
+def has_relations(query: Bound) -> bool:
     """Return whether the matches of a query depend on references between items."""
     return any(is_relation(node) for node, _ in nodes(query))
 

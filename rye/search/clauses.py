@@ -106,16 +106,16 @@ class ClauseExplainer:
             return Clause(text, "dropped", matched=False, note="left out")
         return self._of_term(text, part) if isinstance(part, bound.TermQuery) else self._condition(text, part)
 
-    def _matches(self, part: bound.Bound) -> bool:
+    def _is_match(self, part: bound.Bound) -> bool:
         return bool(self._evaluation.matching(part).mask[self.doc])
 
     def _condition(self, text: str, part: bound.Bound) -> Clause:
         kind = "everything" if isinstance(part, bound.BoundEverything) else "condition"
-        return Clause(text, kind, self._matches(part), note=self.values(part))
+        return Clause(text, kind, self._is_match(part), note=self.values(part))
 
     def _of_term(self, text: str, part: bound.TermQuery) -> Clause:
         term = self._evaluation.term(part)
-        if not self._matches(part):
+        if not self._is_match(part):
             return Clause(text, "text", matched=False, note=self._why_no_match(term))
         fields = set(term.slots_of(np.asarray([self.doc])).fields.tolist())
         words = {

@@ -42,13 +42,13 @@ class Docs:
     def joined(cls, bases: Sequence[int], several: Sequence[Docs]) -> Docs:
         """Concatenate the sets of consecutive parts; ``bases`` holds the first document number of each part."""
         size = sum(docs.size for docs in several)
-        if all(docs.sparse for docs in several):
+        if all(docs.is_sparse for docs in several):
             numbers = [docs.numbers + base for base, docs in zip(bases, several, strict=True)]
             return cls(size, numbers=np.concatenate([np.empty(0, np.int64), *numbers]))
         return cls(size, mask=np.concatenate([docs.mask for docs in several]))
 
     @property
-    def sparse(self) -> bool:
+    def is_sparse(self) -> bool:
         """Whether the members are known as numbers."""
         return self._numbers is not None
 
@@ -94,11 +94,11 @@ class Docs:
     @classmethod
     def union(cls, size: int, several: Sequence[Docs]) -> Docs:
         """Return the union of several sets."""
-        if all(docs.sparse for docs in several) and sum(map(len, several)) * SPARSE < size:
+        if all(docs.is_sparse for docs in several) and sum(map(len, several)) * SPARSE < size:
             return Docs(size, numbers=unique(np.empty(0, np.int64), *(docs.numbers for docs in several)))
         members = np.zeros(size, bool)
         for docs in several:
-            if docs.sparse:
+            if docs.is_sparse:
                 members[docs.numbers] = True
             else:
                 members |= docs.mask

@@ -19,7 +19,7 @@ from rye.query import ast
 from rye.search import bound
 from rye.search.backend import Backend
 from rye.search.binder import Binder
-from rye.search.bound import Bound, asks_verdict
+from rye.search.bound import Bound, has_verdict
 from rye.search.context import SearchContext
 from rye.search.docset import Docs
 from rye.search.facets import require_facets
@@ -135,7 +135,7 @@ class Search:
         answer = self.answer(plan, self.allowed())
         suggestion = self._suggestion(answer, plan)
         self.explain_answer(answer, plan)
-        self._warnings += Notes(request, plan, answer.reachable(), self._holds, self._count, self.allowed)
+        self._warnings += Notes(request, plan, answer.reachable(), self._is_held, self._count, self.allowed)
         if self._has_no_embedder:
             self._warnings.append("only words were searched, not meaning: there is no embedder")
         facets = self.backend.facets(answer.top.reachable, request.facets) if request.facets else {}
@@ -189,7 +189,7 @@ class Search:
 
     def page_builder(self, query: Bound) -> PageBuilder:
         """Return the builder of results from the hits of a query."""
-        on_verdicts = any(asks_verdict(node) for node in (query, *self.binder.filters))
+        on_verdicts = any(has_verdict(node) for node in (query, *self.binder.filters))
         return self.backend.page_builder(query, explain=self.request.explain, verdicts_matter=on_verdicts)
 
     def facts(self, similar: SemanticScores | None) -> dict[str, Any]:
@@ -328,7 +328,7 @@ class Search:
         """Return the items that scope and filters allow; ``filters`` replaces those of the request."""
         return self.backend.match(self.binder.allowed(filters))
 
-    def _holds(self, scope: Any) -> bool:
+    def _is_held(self, scope: Any) -> bool:
         return bool(self.backend.match(bound.Within(scope)))
 
     def _named(self, allowed: Docs, plan: Plan) -> Ints:

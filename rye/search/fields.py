@@ -178,7 +178,7 @@ EXAMPLES = {
 """Examples of bounds, by kind of field. On text fields, numbers compare as numbers."""
 
 
-def readable(kind: str, bound: str) -> bool:
+def is_readable(kind: str, bound: str) -> bool:
     """Return whether a bound can be read as a value of this kind."""
     if kind == "version":
         return schema.version(fold_value(bound)) is not None

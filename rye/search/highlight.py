@@ -52,7 +52,7 @@ class Matches:
         self._terms = list(dict.fromkeys(terms))  # evaluate equal terms once
         patterns = [term.query.pattern for term in self._terms]
         self._placed = {
-            at for at, pattern in enumerate(patterns) if not (isinstance(pattern, BoundPhrase) and pattern.single)
+            at for at, pattern in enumerate(patterns) if not (isinstance(pattern, BoundPhrase) and pattern.is_single)
         }
         self._docs = np.asarray(sorted(docs), np.int64)
         self._words: dict[tuple[int, ...], HighlightRequest] = {}

@@ -264,7 +264,7 @@ def _joined(several: Sequence[Array], kind: type) -> Array:
 def _plain_pattern(query: TermQuery) -> Pattern | None:
     """Return the pattern of a plain word; None for a query of positions."""
     pattern = query.pattern
-    return pattern.parts[0] if isinstance(pattern, BoundPhrase) and pattern.single else None
+    return pattern.parts[0] if isinstance(pattern, BoundPhrase) and pattern.is_single else None
 
 
 def _docs_of(part: Part, terms: Ints, fields: Bools | None) -> Docs:

@@ -202,12 +202,12 @@ def _client_roots(folder: Path, *, itself: bool) -> tuple[Root, ...]:
     bundle = identify(folder)[0]
     known = OF_BUNDLES if PLUGIN in inside else OF_BUNDLES[:1]
     roots = client_roots(Space.SYSTEM, folder, known, bundle=bundle)
-    if not roots and itself and holds_skills_itself(folder):
+    if not roots and itself and has_skills_itself(folder):
         roots = (Root(Space.SYSTEM, folder, bundle, client=SKILLS),)
     return roots or client_roots(Space.SYSTEM, folder, OF_PROJECTS, bundle=bundle)
 
 
-def holds_skills_itself(folder: Path) -> bool:
+def has_skills_itself(folder: Path) -> bool:
     """Return whether a folder is a repository of skills that lie directly in it, as ``pdf/SKILL.md``."""
     inside = names(folder)
     return SKILLS_FOLDER not in inside and inside.isdisjoint(MARKS) and has_skills(folder)

@@ -31,7 +31,7 @@ from rye.items.clients import (
     is_unknown_dot_name,
     skills_of_another,
 )
-from rye.spaces.bundles import RootCollector, has_items, holds_skills_itself, identify
+from rye.spaces.bundles import RootCollector, has_items, has_skills_itself, identify
 from rye.spaces.classify import is_looked_into, is_skipped, spelled_as
 from rye.spaces.discover import check_project, client_roots, worktrees_of
 from rye.spaces.model import FOLDER, Root, Space, is_within
@@ -164,7 +164,7 @@ class _Search:
                 return
         if not os.path.lexists(self._folder / FOLDER) and has_items(self._folder):
             self._add_bundle()
-        elif not has_items(self._folder / FOLDER) and holds_skills_itself(self._folder):
+        elif not has_items(self._folder / FOLDER) and has_skills_itself(self._folder):
             self._add_bundle(client=SKILLS)
         self._queue.append(_NestedPlace(str(self._folder), self._real))
         while place := self._next():

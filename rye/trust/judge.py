@@ -269,10 +269,10 @@ def _holds(
         audience=evidence.audience,
         placement=evidence.placement,
     )
-    check = partial(_verified, verify) if evidence.skill else verify
+    check = partial(_is_verified, verify) if evidence.skill else verify
     return next((name for key, name in keys.items() if check(key, evidence.signature, message)), "")
 
 
 @lru_cache(64)
-def _verified(verify: Verify, key: PublicKey, signature: bytes, message: bytes) -> bool:
+def _is_verified(verify: Verify, key: PublicKey, signature: bytes, message: bytes) -> bool:
     return verify(key, signature, message)

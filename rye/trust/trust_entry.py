@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from rye._text import composed
-from rye.items.clients import holds_skills
+from rye.items.clients import has_skills
 from rye.trust.certificates import AnyKey
 from rye.trust.evidence import ITEM_TYPES
 from rye.trust.model import Fingerprint, Origin, as_utc
@@ -101,7 +101,7 @@ class TrustEntry:
             return "the project"
         return f"bundle {self.bundle}" if self.scope is TrustScope.BUNDLE else "your own trust files"
 
-    def expired(self, at: datetime) -> bool:
+    def is_expired(self, at: datetime) -> bool:
         """Return whether the key has expired at a time."""
         return self.not_after is not None and as_utc(at) > as_utc(self.not_after)
 
@@ -135,7 +135,7 @@ def _matches(pattern: str, place: Origin) -> bool:
                 return False
         elif place.item_type:
             is_skill = kind == "skill"
-            if is_skill and not holds_skills(place.folder):
+            if is_skill and not has_skills(place.folder):
                 return False
             if (kind not in {place.item_type, "skill"}) if colon else (place.item_type not in ITEM_TYPES):
                 return False

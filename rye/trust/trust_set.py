@@ -106,9 +106,9 @@ class TrustSet:
         first = (readable or entries)[0]
         if blocking:
             return Standing("trust-unread", first, blocking[0].source)
-        in_effect = [entry for entry in readable if entry.concerns(place) and self.in_effect(entry, at)]
+        in_effect = [entry for entry in readable if entry.concerns(place) and self.is_in_effect(entry, at)]
         for entry in in_effect:
-            if entry.not_after is not None and entry.expired(at):
+            if entry.not_after is not None and entry.is_expired(at):
                 return Standing("expired", entry, as_utc(entry.not_after).isoformat(timespec="seconds"))
         for entry in in_effect:
             if not entry.allows(place):
@@ -117,7 +117,7 @@ class TrustSet:
             return Standing("foreign-key", first, ", ".join(sorted({entry.home for entry in entries})))
         return Standing("", in_effect[0])
 
-    def in_effect(self, entry: TrustEntry, at: datetime) -> bool:
+    def is_in_effect(self, entry: TrustEntry, at: datetime) -> bool:
         """Return whether a trust file is in effect: it is the user's own, or a fully trusted key signed it.
 
         Rye's own trust files are part of the program, and in effect for rye's own items.
@@ -131,7 +131,7 @@ class TrustSet:
 
     def _is_full(self, key: str, at: datetime) -> bool:
         own = [entry for entry in self.named(key) if entry.is_users]
-        return self._was_full(key) and not any(file.blocks_key or file.expired(at) for file in own)
+        return self._was_full(key) and not any(file.blocks_key or file.is_expired(at) for file in own)
 
     def _was_full(self, key: str) -> bool:
         """Return whether the user's own files trust a key without limits, or did before it was revoked or expired."""
@@ -183,7 +183,7 @@ class TrustSet:
         Equal digests mean equal verdicts on equal evidence. The time matters only through what has expired by then.
         """
         rows = sorted(
-            json.dumps([*entry.facts(), entry.expired(at), self.in_effect(entry, at)]) for entry in self.entries
+            json.dumps([*entry.facts(), entry.is_expired(at), self.is_in_effect(entry, at)]) for entry in self.entries
         )
         return hashlib.sha256("\n".join([self.audience, *rows]).encode()).hexdigest()
 

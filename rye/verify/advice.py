@@ -130,7 +130,7 @@ class Signers(NamedTuple):
 
         try:
             keyring = Keyring.find()
-            default = KEY_VARIABLE if keyring.in_environment else DEFAULT_KEY
+            default = KEY_VARIABLE if keyring.is_in_environment else DEFAULT_KEY
             known = [key for key in keyring.list() if key.fingerprint]
             trust = keyring.trust.load().trust
         except (OSError, RyeError):

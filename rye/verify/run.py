@@ -13,7 +13,7 @@ from typing import Any
 from rye.errors import ArgumentError
 from rye.options.model import check
 from rye.options.search import VERIFIED_SPACE
-from rye.spaces.bundles import holds_skills_itself, is_own
+from rye.spaces.bundles import has_skills_itself, is_own
 from rye.spaces.layout import AUDIENCE, Layout
 from rye.spaces.lists import ListReport
 from rye.spaces.model import Space
@@ -30,7 +30,7 @@ from rye.verify.stream import OutcomeStream, Progress, stream_outcomes
 def _nothing_own(folder: Path) -> Unchecked:
     """Return that there are only rye's own items, with a hint about the folder."""
     hint = "name the folder with --project, a bundle as TARGET; --space all verifies what there is"
-    if holds_skills_itself(folder):
+    if has_skills_itself(folder):
         hint = "this folder is a bundle of skills: rye verify . verifies it"
     return Unchecked("there is nothing of your own to verify", "nothing-of-your-own", hint)
 

@@ -77,7 +77,7 @@ def check_trust_file(data: bytes) -> None:
     with suppress(SigningError):
         entry = parse_trust_file(data, scope=TrustScope.USER, source="x.toml")
         assert entry.public == ANN.public
-        entry.expired(datetime(2026, 1, 1, tzinfo=UTC))
+        entry.is_expired(datetime(2026, 1, 1, tzinfo=UTC))
 
 
 @given(nested(KEYS))

@@ -13,7 +13,7 @@ from rye.cli.options import (
     SearchCommand,
     ask,
     ask_about_item,
-    given,
+    is_given,
     only_one,
     refuse,
     take_form,
@@ -72,7 +72,7 @@ def search(query: tuple[str, ...], **options: Any) -> int:
     if like is not None:
         refuse("query", *_NOT_ALIKE, because="with --like")
         explain = options["explain"]
-        mode = options["mode"] if given("mode") else "keyword"
+        mode = options["mode"] if is_given("mode") else "keyword"
         arguments = arguments_of(SimilarOptions, options | {"explain": explain or form == "text", "mode": mode})
         alike = ask_about_item(where, lambda registry: registry.similar(like, **arguments))
         return answer_hits(alike, form, partial(render_search, shared_words=not explain, paths=paths))

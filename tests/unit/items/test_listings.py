@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.items.clients import CLIENTS
-from rye.items.listings import LISTINGS, ClientListing, Entry, fit, says_when, without_others
+from rye.items.listings import LISTINGS, ClientListing, Entry, fit, has_trigger, without_others
 
 DROPS = ClientListing("drops", frozenset(), 100, 40, False, "", "")
 SHARES = DROPS._replace(is_shared=True)
@@ -58,7 +58,7 @@ def test_what_is_not_cut_fits(entries: list[Entry], listing: ClientListing) -> N
 )
 def test_a_description_says_when_to_use_it(text: str, said: object) -> None:
     """A word of a trigger says when; of a description in another language nothing is known."""
-    assert says_when(text) == said
+    assert has_trigger(text) == said
 
 
 @pytest.mark.parametrize(
