@@ -265,7 +265,7 @@ NO_WORDS = frozenset({"", "-", "0", "~", "false", "n", "n/a", "never", "nil", "n
 def is_negative(value: Any) -> bool:
     """Return whether a metadata value means no: missing, empty, false or zero, or a word for it.
 
-    >>> [says_no(value) for value in ("no", "Off", [], 0, "yes", "knowledge:new")]
+    >>> [is_negative(value) for value in ("no", "Off", [], 0, "yes", "knowledge:new")]
     [True, True, True, True, False, False]
     """
     if isinstance(value, str):
