@@ -22,6 +22,7 @@ import click
 
 import rye
 from rye import Registry, errors
+from rye._text import block
 from rye.cli.commands import COMMANDS, CommandHelp
 from rye.cli.params import PLACES, Option
 from rye.mcp.arguments import TOOLS
@@ -306,6 +307,9 @@ FAMILIES = {name: name for name in vars(errors) if name.endswith(("Error", "Faul
 """Name of a class in the code → class of the error that a caller gets."""
 
 
+_CODE = re.compile(r"(?!…$)(?:[a-z0-9]+|…)(?:-(?:[a-z0-9]+|…))*")
+
+
 class _Raised(NamedTuple):
     """An error as one place in the code raises it; ``…`` stands for what is known only then."""
 
@@ -317,7 +321,12 @@ class _Raised(NamedTuple):
 
 def _flaw_rows() -> Iterator[list[str]]:
     for code, flaw in FLAWS.items():
-        yield [f"`{code}`", f"`{flaw.example}`" if flaw.example else "", _blanks(flaw.message), _blanks(flaw.hint)]
+        yield [
+            f"`{code}`",
+            f"`{block(flaw.example)}`" if flaw.example else "",
+            _blanks(flaw.message),
+            _blanks(flaw.hint),
+        ]
 
 
 def _reason_rows() -> Iterator[list[str]]:
@@ -350,32 +359,41 @@ def _error_rows() -> Iterator[list[str]]:
 
 
 def _raised(tree: ast.AST, known: Mapping[str, ast.expr] | None = None) -> Iterator[_Raised]:
-    """Yield the errors that a tree raises; ``known`` holds the texts assigned earlier in its block or around it."""
+    """Yield the errors that a tree raises.
+
+    A name stands for the text that its block assigned before, else for any that the function assigns.
+    """
     texts = dict(known or {})
-    for field in ast.iter_child_nodes(tree):
-        if isinstance(field, ast.Assign) and isinstance(field.targets[0], ast.Name):
-            texts[field.targets[0].id] = field.value
-        elif isinstance(field, ast.Assign) and isinstance(field.targets[0], ast.Tuple):
-            texts |= _unpacked(field.targets[0], field.value)
-        if (
-            isinstance(field, ast.Call)
-            and isinstance(field.func, ast.Name)
-            and field.func.id in FAMILIES
-            and field.args
-        ):
-            words = dict(zip(("code", "message", "hint"), field.args[2 * (field.func.id == "_refuse") :], strict=False))
-            if field.func.id == "ParameterError":  # composes its message of a path, a verb and a value
-                words = {"code": words["code"]}
-            words |= {word.arg: word.value for word in field.keywords if word.arg in {"message", "hint"}}
-            code, message, hint = (_text(words.get(name), texts) for name in ("code", "message", "hint"))
-            if re.fullmatch(r"(?:[a-z0-9]+|…)(?:-(?:[a-z0-9]+|…))*", code) and code != "…":
-                yield _Raised(code, FAMILIES[field.func.id], message, hint)
-        yield from _raised(field, texts)
+    if isinstance(tree, ast.FunctionDef):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign):
+                texts = _assigned(node.targets[0], node.value) | texts
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Assign):
+            texts |= _assigned(node.targets[0], node.value)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in FAMILIES and node.args:
+            raised = _error(node.func.id, node, texts)
+            if _CODE.fullmatch(raised.code):
+                yield raised
+        yield from _raised(node, texts)
 
 
-def _unpacked(names: ast.Tuple, values: ast.expr) -> dict[str, ast.expr]:
-    pairs = zip(names.elts, values.elts, strict=False) if isinstance(values, ast.Tuple) else ()
-    return {name.id: value for name, value in pairs if isinstance(name, ast.Name)}
+def _assigned(target: ast.expr, value: ast.expr) -> dict[str, ast.expr]:
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        pairs = zip(target.elts, value.elts, strict=False)
+        return {name.id: part for name, part in pairs if isinstance(name, ast.Name)}
+    return {target.id: value} if isinstance(target, ast.Name) else {}
+
+
+def _error(name: str, call: ast.Call, texts: Mapping[str, ast.expr]) -> _Raised:
+    values = [_text(value, texts) for value in call.args]
+    named = {str(word.arg): _text(word.value, texts) for word in call.keywords}
+    if name == "_refuse":  # takes (context, node, code, message)
+        values = values[2:]
+    elif name == "ParameterError":  # takes (code, subjects, verb, rest)
+        values = [values[0], " ".join(("…", *(value or "…" for value in values[2:])))]
+    code, message, hint = [*values, "", "", ""][:3]
+    return _Raised(code, FAMILIES[name], named.get("message", message), named.get("hint", hint))
 
 
 def _text(node: ast.expr | None, texts: Mapping[str, ast.expr]) -> str:
@@ -384,6 +402,8 @@ def _text(node: ast.expr | None, texts: Mapping[str, ast.expr]) -> str:
         return _text(texts[node.id], {})
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
+    if isinstance(node, ast.IfExp):
+        return " / ".join(filter(None, (_text(node.body, texts), _text(node.orelse, texts))))
     if isinstance(node, ast.JoinedStr):
         parts = [str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values]
         return "".join(parts)
