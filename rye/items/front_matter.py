@@ -25,7 +25,7 @@ _CUT = re.compile(r"(?<![ \t])[ \t]++#[^\s#!]")
 _BLANK_LINE = re.compile(r"[ \t]*+\n")
 _BELOW = re.compile(r"^(?:[ \t]*+$|#{1,6}[ \t])", re.MULTILINE)
 _HEADING = re.compile(r"\n[ \t]*+\n#{1,6}[ \t]")
-_ODD_SPACE = re.compile(r"^([^\W\d][\w.-]*+:)[^\S\x00-\x7f]++", re.MULTILINE)
+_NON_ASCII_SPACE = re.compile(r"^([^\W\d][\w.-]*+:)[^\S\x00-\x7f]++", re.MULTILINE)
 _PATTERNS = re.compile(r"^(?:applyTo|globs|paths):[^\n]*+(?:\n[ \t]*+-[ \t][^\n]*+)*+", re.MULTILINE)
 """An entry with file patterns such as ``*.json``, which clients read as text."""
 _PATTERN = re.compile(r"^(\w++:[ \t]++|[ \t]*+-[ \t]++)([!%&*@{][^\n]*+)", re.MULTILINE)
@@ -108,8 +108,8 @@ def _values(source: str, first_line: int) -> tuple[Any, str]:
         if error.code != "unparsable":
             raise
         refusal = error
-    spaced = _ODD_SPACE.search(source)
-    repaired = _ODD_SPACE.sub(r"\1 ", source)
+    spaced = _NON_ASCII_SPACE.search(source)
+    repaired = _NON_ASCII_SPACE.sub(r"\1 ", source)
     repaired = _PATTERNS.sub(lambda entry: _PATTERN.sub(_quoted, entry[0]), repaired)
     if repaired != source:
         values, note = _values(repaired, first_line)

@@ -104,13 +104,13 @@ class _Inside(NamedTuple):
     Attributes:
         names: The folders to search, and whether each is a link.
         other_folders: Other folders.
-        marks: Names that clients read, in any spelling.
+        client_names: Names that clients read, in any spelling.
         dots: Names that begin with a dot and are in no table.
     """
 
     names: list[tuple[str, bool]]
     other_folders: list[str]
-    marks: list[str]
+    client_names: list[str]
     dots: list[str]
 
     @classmethod
@@ -124,7 +124,7 @@ class _Inside(NamedTuple):
         for entry in entries(folder):
             name, spelled = entry.name, spelled_as(entry.name)
             if spelled in _MEANT or is_obeyed(spelled):
-                inside.marks.append(name)
+                inside.client_names.append(name)
             elif is_unknown_dot_name(name.removesuffix(DETACHED_SUFFIX), spelled):
                 inside.dots.append(name)
             is_folder = name == FOLDER or entry.is_dir(follow_symlinks=False)
@@ -195,7 +195,7 @@ class _Search:
         skills = {name for name in inside.other_folders if _has_skills(place.path, name)}
         if not place.out:
             self._note(place.path, inside, skills)
-        if inside.marks or skills or PLUGIN in inside.other_folders or SKILLS_FOLDER in dict(inside.names):
+        if inside.client_names or skills or PLUGIN in inside.other_folders or SKILLS_FOLDER in dict(inside.names):
             self._add_clients(place)
         for name, is_link in inside.names:
             path = os.path.join(place.path, name)
@@ -231,7 +231,7 @@ class _Search:
         for name in inside.other_folders:
             if name not in skills:
                 self._pass_over(os.path.join(folder, name), spelled_as(name))
-        for name in inside.marks:
+        for name in inside.client_names:
             self._pass_over_misspelt(folder, name)
 
     def _pass_over(self, path: str, name: str) -> None:
