@@ -126,7 +126,7 @@ class ClusterEngine:
         began = time.perf_counter()
         with self._searching() as (search, settings, current):
             page = search(request).run()
-            warnings = (*settings, *page.warnings, *self._lacking(current, page), self._told())
+            warnings = (*settings, *page.warnings, *self._lacking(current, page), self._source_warning())
         return replace(page, warnings=warnings, took_ms=round((time.perf_counter() - began) * 1e3, 3))
 
     def pages(self, request: Request) -> Pages:
@@ -137,11 +137,13 @@ class ClusterEngine:
             EnvironmentFault: The answer of the cluster is incomplete.
         """
         with self._searching() as (search, settings, current):
-            pages = in_pages(request._replace(facets=()), lambda one: search(one).run(), _LISTED)
+            pages = in_pages(request._replace(facets=()), lambda part: search(part).run(), _LISTED)
             for page in pages:
-                yield replace(page, warnings=(*settings, *page.warnings, *self._lacking(current, page), self._told()))
+                yield replace(
+                    page, warnings=(*settings, *page.warnings, *self._lacking(current, page), self._source_warning())
+                )
 
-    def _told(self) -> SearchWarning:
+    def _source_warning(self) -> SearchWarning:
         return SearchWarning(_WORD_OF_THE_CLUSTER.format(self.address))
 
     def _lacking(self, current: _Current, page: SearchResponse) -> Iterator[SearchWarning]:
@@ -162,10 +164,10 @@ class ClusterEngine:
         from rye.search.explain import reading_of
 
         with self._searching() as (search, settings, _):
-            asked = search(request)
-            found, plan = asked.run(), asked.plan()
-        warnings = (*settings, *found.warnings, self._told())
-        return reading_of(plan, replace(found, warnings=warnings), [(found.stage, str(plan.main))])
+            cluster_search = search(request)
+            response, plan = cluster_search.run(), cluster_search.plan()
+        warnings = (*settings, *response.warnings, self._source_warning())
+        return reading_of(plan, replace(response, warnings=warnings), [(response.stage, str(plan.main))])
 
     def sections(self, request: SectionRequest) -> SectionResponse:
         """Find sections among the first hits of the cluster, ranked locally by words.
@@ -183,12 +185,18 @@ class ClusterEngine:
         items = request.search._replace(mode=mode._replace(name="keyword"))
         with self._searching() as (search, settings, _):
             first = search(items._replace(limit=SECTIONS_OF, offset=0, sort_by="score", facets=())).first_items()
-            found = SectionSearch(request._replace(search=items), first.context).run()
+            response = SectionSearch(request._replace(search=items), first.context).run()
         return replace(
-            found,
-            results=tuple(map(self._addressed, found.results)),
+            response,
+            results=tuple(map(self._addressed, response.results)),
             hidden=first.hidden,
-            warnings=(*settings, *warned, *found.warnings, *map(SearchWarning, first.warnings), self._told()),
+            warnings=(
+                *settings,
+                *warned,
+                *response.warnings,
+                *map(SearchWarning, first.warnings),
+                self._source_warning(),
+            ),
             took_ms=round((time.perf_counter() - began) * 1e3, 3),
         )
 
@@ -238,11 +246,11 @@ class ClusterEngine:
             name, hits = generation.name_of(name), FetchedHits(generation, scratch, lists)
             reader, _ = hits.indexed(hits.named(name))
             with _left_out(hits):
-                found = load_item(reader, load.trust, name, space, read=hits.read)
+                loaded = load_item(reader, load.trust, name, space, read=hits.read)
         told = _NAMED_BY_THE_CLUSTER.format(self.cluster.address)
         listed = (*dict.fromkeys(filter(None, hits.not_as_listed.values())), *lists.warnings)
-        said = (*found.warnings, *hits.left_out, *filter(None, [current.gap]), *listed, told)
-        return replace(found, address=generation.address_of(found.path), warnings=said)
+        said = (*loaded.warnings, *hits.left_out, *filter(None, [current.gap]), *listed, told)
+        return replace(loaded, address=generation.address_of(loaded.path), warnings=said)
 
     def refs(self, item: str, *, direction: str, depth: int, limit: int) -> Relations:
         """Return the relations around an item, as :meth:`rye.Registry.refs` does.
@@ -267,13 +275,13 @@ class ClusterEngine:
             generation = current.generation
             item, hits = generation.name_of(item), FetchedHits(generation, scratch, lists)
             reader = Neighbours(generation, hits, start_of).around(hits.named(item), Direction(direction))
-            found = relations_of(
+            relations = relations_of(
                 reader, load.trust, item, direction=direction, depth=depth, limit=limit, read=hits.read
             )
-        items = tuple(replace(one, path=generation.address_of(one.path)) for one in found.items)
+        items = tuple(replace(related, path=generation.address_of(related.path)) for related in relations.items)
         told = _RELATED_BY_THE_CLUSTER.format(self.cluster.address)
-        said = (*load.warnings, *found.warnings, *hits.left_out, *filter(None, [current.gap]), told)
-        return replace(found, items=items, warnings=said)
+        said = (*load.warnings, *relations.warnings, *hits.left_out, *filter(None, [current.gap]), told)
+        return replace(relations, items=items, warnings=said)
 
     @contextmanager
     def _searching(self) -> Iterator[tuple[Callable[[Request], ClusterSearch], tuple[str, ...], _Current]]:

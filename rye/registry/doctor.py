@@ -45,7 +45,7 @@ _SHINGLE: Final = 5
 _ALIKE: Final = 0.6
 """Texts with at least this share of runs of five words in common are near-duplicates."""
 _HITS: Final = 5
-_ASKED: Final = 16
+_QUERY_WORDS: Final = 16
 """Words of a description that are used as a query, the length of a long request."""
 _NAMED: Final = 3
 
@@ -161,7 +161,7 @@ class _Item(NamedTuple):
         return f"{self.root.path}/{self.path}"
 
 
-class Asked(Protocol):
+class Searcher(Protocol):
     """Runs searches over all spaces on one state of the items."""
 
     def ranked(self, request: Request) -> list[str]:
@@ -171,7 +171,7 @@ class Asked(Protocol):
         """Run a search."""
 
 
-def diagnose(reader: Reader, trust: TrustSet, engine: Asked, warnings: tuple[str, ...] = ()) -> DoctorReport:
+def diagnose(reader: Reader, trust: TrustSet, engine: Searcher, warnings: tuple[str, ...] = ()) -> DoctorReport:
     """Return what an agent can find in the project and the user's space, and the problems.
 
     Args:
@@ -185,7 +185,7 @@ def diagnose(reader: Reader, trust: TrustSet, engine: Asked, warnings: tuple[str
     copies = [item for item in items if item.skill is not None]
     first = {item.ref: item for item in reversed(copies)}
     skills = [first[ref] for ref in sorted(first)]
-    listings = [report for each in LISTINGS if (report := _listing(each, copies))]
+    listings = [report for listing in LISTINGS if (report := _listing(listing, copies))]
     findings += [
         *(_cut(report) for report in listings if report.cut),
         *_descriptions(skills),
@@ -246,14 +246,14 @@ def _listing(listing: ClientListing, copies: Sequence[_Item]) -> ListingReport |
             entries.setdefault(item.ref, Entry(read.name, listed_text(read.metadata, read.description)))
     if not entries:
         return None
-    found = fit(listing, sorted(entries.values()))
+    fitted = fit(listing, sorted(entries.values()))
     return ListingReport(
         listing.name,
         len(entries),
-        found.characters,
+        fitted.characters,
         listing.budget,
-        found.cut,
-        found.room,
+        fitted.cut,
+        fitted.room,
         listing.source,
         listing.date,
     )
@@ -286,16 +286,16 @@ def _descriptions(skills: Iterable[_Item]) -> Iterator[Diagnosis]:
         "no-trigger": "add a sentence that begins with “Use when”",
     }
     for code, fix in fixes.items():
-        if found := rows[code]:
-            refs = tuple(item.ref for item in found)
-            yield Diagnosis(code, refs, CODES[code], fix, found[0].file)
+        if affected := rows[code]:
+            refs = tuple(item.ref for item in affected)
+            yield Diagnosis(code, refs, CODES[code], fix, affected[0].file)
 
 
-def _competing(skills: Sequence[_Item], engine: Asked) -> Iterator[Diagnosis]:
+def _competing(skills: Sequence[_Item], engine: Searcher) -> Iterator[Diagnosis]:
     """Yield skills that are not the first hit for their own description, and pairs of near-duplicates."""
     by_ref, pairs = {item.ref: item for item in skills}, set[tuple[str, str]]()
     for item in skills:
-        text = " ".join(without_others(item.read.item.description).split()[:_ASKED])
+        text = " ".join(without_others(item.read.item.description).split()[:_QUERY_WORDS])
         hits = [ref for ref in engine.ranked(_request(text)) if ref in by_ref] if text else []
         pairs |= {(item.ref, ref) for ref in hits if ref != item.ref}
         if not hits or hits[0] == item.ref:
@@ -307,11 +307,11 @@ def _competing(skills: Sequence[_Item], engine: Asked) -> Iterator[Diagnosis]:
         fix = "say in both descriptions what the other one is not for, or merge them"
         yield Diagnosis("overlap", (item.ref, hits[0]), message, fix, item.file)
     shingles = {ref: _shingles(item.read.item.body) for ref, item in by_ref.items()}
-    for one, other in sorted({tuple(sorted(pair)) for pair in pairs}):
-        common, united = shingles[one] & shingles[other], shingles[one] | shingles[other]
+    for first, second in sorted({tuple(sorted(pair)) for pair in pairs}):
+        common, united = shingles[first] & shingles[second], shingles[first] | shingles[second]
         if united and len(common) >= _ALIKE * len(united):
-            message = f"{one} and {other} have {len(common) * 100 // len(united)} % of their text in common"
-            yield Diagnosis("near-duplicate", (one, other), message, "keep one of them", by_ref[one].file)
+            message = f"{first} and {second} have {len(common) * 100 // len(united)} % of their text in common"
+            yield Diagnosis("near-duplicate", (first, second), message, "keep one of them", by_ref[first].file)
 
 
 def _request(text: str, *, explain: bool = False) -> Request:
@@ -348,9 +348,9 @@ def _broken(reader: Reader, trust: TrustSet, items: Sequence[_Item]) -> Iterator
             fix = "write it as YAML: quote a value that has a colon or begins with a sign"
             yield _of_file("front-matter", item, item.read.item.note, fix, line=2)
         if dangling[item.doc]:
-            found = relations_of(reader, trust, item.ref, direction="out", depth=1, limit=MAX_RELATIONS)
-            gone = [each for each in found.relations if each.state == "dangling"]
-            names = ", ".join(dict.fromkeys(each.written for each in gone[:_NAMED]))
+            relations = relations_of(reader, trust, item.ref, direction="out", depth=1, limit=MAX_RELATIONS)
+            gone = [relation for relation in relations.relations if relation.state == "dangling"]
+            names = ", ".join(dict.fromkeys(relation.written for relation in gone[:_NAMED]))
             more = f" and {len(gone) - _NAMED} more" if len(gone) > _NAMED else ""
             fix = "mend the reference, or put the file there"
             message = f"it refers to what is not there: {names}{more}"
@@ -375,6 +375,6 @@ def _sources(copies: Sequence[_Item]) -> Iterator[Diagnosis]:
                 yield Diagnosis("unreadable", (), error.message, error.hint, str(folder / path))
         projects = [root for root in roots if root.space is Space.PROJECT]
         with suppress(ItemError):
-            for each in compare_lock(folder, projects) if projects else ():
+            for problem in compare_lock(folder, projects) if projects else ():
                 fix = "compare it with its source, and install it again"
-                yield Diagnosis(each.code, (), each.message, fix, str(each.path))
+                yield Diagnosis(problem.code, (), problem.message, fix, str(problem.path))

@@ -182,7 +182,7 @@ class LocalEngine:
 
         def work(state: State) -> Why:
             copies = find_item(state.everywhere, item)
-            why = why_of(copies, request, item, lambda one: Explainer(one, self._context(state, one)))
+            why = why_of(copies, request, item, lambda variant: Explainer(variant, self._context(state, variant)))
             return replace(why, warnings=(*state.warnings, *why.warnings))
 
         return self.ask(work)

@@ -111,30 +111,30 @@ def find_questions(path: Path) -> tuple[list[Question], list[Unmeasured]]:
         ItemError: The file cannot be read, or there are too many questions or files.
         NotFoundError: ``no-questions``.
     """
-    found, errors, is_folder = dict[tuple[str, str, bool], Question](), list[Unmeasured](), os.path.isdir(path)
+    unique, errors, is_folder = dict[tuple[str, str, bool], Question](), list[Unmeasured](), os.path.isdir(path)
     for name in sorted(_files_below(path)) if is_folder else (path.name,):
         try:
-            for each in _read(path / name if is_folder else path, name):
-                found.setdefault((each.text, each.item, each.is_answer), each)
+            for question in _read(path / name if is_folder else path, name):
+                unique.setdefault((question.text, question.item, question.is_answer), question)
         except ItemError as error:
             if not is_folder:
                 raise
             errors.append(Unmeasured("", "", str(error)))
-        if len(found) > MAX_QUESTIONS:
+        if len(unique) > MAX_QUESTIONS:
             raise ItemError("bad-questions", f"{path} has over {MAX_QUESTIONS:,} questions", hint="name a folder in it")
-    if not found and not errors:
+    if not unique and not errors:
         hint = f"a folder is searched for {', '.join(QUESTION_FILES)}; name a file that is called otherwise"
         raise NotFoundError("no-questions", f"there are no questions in {path}", hint=hint)
-    return list(found.values()), errors
+    return list(unique.values()), errors
 
 
 def _files_below(folder: Path) -> Iterator[str]:
     """Yield the paths of question files below a folder, also in hidden folders; links are not followed."""
-    for count, found in enumerate(tree(str(folder), lambda path: PurePath(path).name in _CLOSED)):
+    for count, entry in enumerate(tree(str(folder), lambda path: PurePath(path).name in _CLOSED)):
         if count >= MAX_LOOKED_AT:
             raise ItemError("too-many-files", f"{folder} has over {MAX_LOOKED_AT:,} files", hint="name a folder in it")
-        if not isinstance(found, OSError) and found[1].name in QUESTION_FILES and mode_of(found[1]) in {PLAIN, PROGRAM}:
-            yield found[0]
+        if not isinstance(entry, OSError) and entry[1].name in QUESTION_FILES and mode_of(entry[1]) in {PLAIN, PROGRAM}:
+            yield entry[0]
 
 
 def _read(path: Path, name: str) -> list[Question]:
@@ -149,7 +149,9 @@ def _read(path: Path, name: str) -> list[Question]:
     if len(data) > MAX_BYTES:
         raise ItemError("too-large", f"{name} is larger than {MAX_BYTES:,} bytes", hint="split it")
     folders = path.absolute().parents
-    return read_questions(data, name, skill=next((each.name for each in folders if (each / SKILL_FILE).is_file()), ""))
+    return read_questions(
+        data, name, skill=next((folder.name for folder in folders if (folder / SKILL_FILE).is_file()), "")
+    )
 
 
 def evaluate(engine: Engine, path: Path, options: Mapping[str, Any], progress: Progress | None = None) -> Findability:
@@ -158,15 +160,15 @@ def evaluate(engine: Engine, path: Path, options: Mapping[str, Any], progress: P
     outcomes: dict[bool, list[Outcome]] = {True: [], False: []}
     with engine.single_scan():
         warnings, evaluation = engine.search(make_request("", {"limit": 1})).warnings, _Evaluation(engine, options)
-        for done, each in enumerate(questions):
+        for done, question in enumerate(questions):
             if progress is not None:
                 progress(done, len(questions), "questions")
             try:
-                if each.item:
-                    outcomes[each.is_answer].append(evaluation.measure(each))
+                if question.item:
+                    outcomes[question.is_answer].append(evaluation.measure(question))
             except RyeError as error:
-                errors.append(Unmeasured(each.place, each.text, str(error)))
-    ranks = [each.rank or math.inf for each in outcomes[True]]
+                errors.append(Unmeasured(question.place, question.text, str(error)))
+    ranks = [outcome.rank or math.inf for outcome in outcomes[True]]
     count = max(len(ranks), 1)
     return Findability(
         questions=len(ranks),
@@ -174,9 +176,9 @@ def evaluate(engine: Engine, path: Path, options: Mapping[str, Any], progress: P
         hit_at_3=round(sum(rank <= 3 for rank in ranks) / count, 4),
         mrr=round(sum(1 / rank for rank in ranks if rank <= _HITS) / count, 4),
         negatives=len(outcomes[False]),
-        skipped=sum(not each.item for each in questions),
-        failures=tuple(each for each in outcomes[True] if each.rank != 1),
-        false_hits=tuple(each for each in outcomes[False] if each.rank == 1),
+        skipped=sum(not question.item for question in questions),
+        failures=tuple(outcome for outcome in outcomes[True] if outcome.rank != 1),
+        false_hits=tuple(outcome for outcome in outcomes[False] if outcome.rank == 1),
         errors=tuple(errors),
         methods=dict(evaluation.methods),
         warnings=warnings,

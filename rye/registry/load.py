@@ -36,10 +36,10 @@ def load_item(
         ArgumentError, NotFoundError: As :func:`rye.registry.lookup.find_item`.
         ItemError: The file cannot be read as an item, or several files of one space are this item.
     """
-    found = find_item(reader, name, "all" if space is None else space)
-    part, local = found[0]
+    documents = find_item(reader, name, "all" if space is None else space)
+    part, local = documents[0]
     kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
-    paths = sorted(each.segment.paths[number] for each, number in found if each.root is part.root)
+    paths = sorted(copy.segment.paths[number] for copy, number in documents if copy.root is part.root)
     if len(paths) > 1:
         message = f"{kind} {item_id!r} is in {len(paths)} files of {part.root.source}: {', '.join(paths)}"
         hint = "keep one of them, because an id must name one file"

@@ -66,18 +66,18 @@ def find_item(reader: Reader, name: str, space: str = "all") -> list[tuple[Part,
         problem: ArgumentError | NotFoundError = error
     name, elsewhere = name.strip(), dict[str, str]()
     of_format, place = named_by_format(name), path_on_disk(name)
-    others = (*spellings(name), *_below_roots(reader, name), *_aliased(reader, name))
-    for spelling in _at_place(reader, place) if place else (Spelling(name), *others):
+    fallbacks = (*spellings(name), *_below_roots(reader, name), *_aliased(reader, name))
+    for spelling in _at_place(reader, place) if place else (Spelling(name), *fallbacks):
         try:
-            found = _find(reader, spelling.name, space)
+            matches = _find(reader, spelling.name, space)
         except (ArgumentError, NotFoundError) as failed:
             if failed.code == "ambiguous-item":
                 raise
             problem = failed if spelling in of_format[:1] else problem
             continue
-        if documents := [each for each in found if _fits(*each, spelling)]:
+        if documents := [document for document in matches if _fits(*document, spelling)]:
             return documents
-        elsewhere |= {part.root.source: spelling.name for part, _ in found} if spelling in of_format else {}
+        elsewhere |= {part.root.source: spelling.name for part, _ in matches} if spelling in of_format else {}
     if place:
         raise NotFoundError("item-not-found", f"there is no item at {place}", hint=_SEARCH)
     if elsewhere:
@@ -135,8 +135,8 @@ def _aliased(reader: Reader, name: str) -> Iterator[Spelling]:
     """Yield the item that a link with this name leads to."""
     kind, colon, rest = name.partition(":")
     kinds = TYPE_NAMES if not colon else [kind] if kind in TYPE_NAMES else []
-    if found := aliased([root for root, _ in reader.snapshots], kinds, rest if colon else name):
-        yield Spelling(f"{found[1].item_type}:{found[1].item_id}")
+    if file := aliased([root for root, _ in reader.snapshots], kinds, rest if colon else name):
+        yield Spelling(f"{file[1].item_type}:{file[1].item_id}")
 
 
 def _by_last_part(reader: Reader, name: str) -> str:
@@ -178,15 +178,19 @@ def _find(reader: Reader, name: str, space: str) -> list[tuple[Part, int]]:
     if space not in [root.source for root, _ in reader.snapshots]:
         check_space(space)
     anywhere = {kind: list(reader.having_key(kind, item_id)) for kind in ((item_type,) if colon else TYPE_NAMES)}
-    found = {
+    matches = {
         kind: here
         for kind, documents in anywhere.items()
-        if (here := [each for each in documents if space in ("all", each[0].root.space, each[0].root.source)])
+        if (
+            here := [
+                document for document in documents if space in ("all", document[0].root.space, document[0].root.source)
+            ]
+        )
     }
-    if len(found) > 1:
-        names = [f"{kind}:{item_id}" for kind in TYPE_NAMES if kind in found]
+    if len(matches) > 1:
+        names = [f"{kind}:{item_id}" for kind in TYPE_NAMES if kind in matches]
         raise _ambiguous(item_id, names)
-    for documents in found.values():
+    for documents in matches.values():
         return documents
     for kind, documents in anywhere.items():
         if documents:
@@ -201,9 +205,9 @@ def _find(reader: Reader, name: str, space: str) -> list[tuple[Part, int]]:
                 raise NotFoundError(
                     "item-not-found", message, hint="rye verify lists what cannot be read", elsewhere=()
                 )
-    near = nearest_names(item_id, reader.all_keys(), item_type)
-    hint = f"did you mean {' or '.join(near)}?" if near else _SEARCH
-    raise NotFoundError("item-not-found", f"there is no {item_type or 'item'} {item_id!r}", hint=hint, nearest=near)
+    nearest = nearest_names(item_id, reader.all_keys(), item_type)
+    hint = f"did you mean {' or '.join(nearest)}?" if nearest else _SEARCH
+    raise NotFoundError("item-not-found", f"there is no {item_type or 'item'} {item_id!r}", hint=hint, nearest=nearest)
 
 
 def nearest_names(item_id: str, names: Iterable[str], item_type: str = "") -> list[str]:
@@ -219,9 +223,9 @@ def nearest_names(item_id: str, names: Iterable[str], item_type: str = "") -> li
     for name in dict.fromkeys(names):
         by_id.setdefault(name.partition(":")[2].casefold(), []).append(name)
     ids = get_close_matches(folded, list(by_id), n=_NAMED, cutoff=_SIMILARITY)
-    ids.sort(key=lambda each: (-SequenceMatcher(None, each, folded).ratio(), each))
-    near = (sorted(by_id[each], key=lambda name: (name.partition(":")[0] != item_type, name)) for each in ids)
-    return [name for names in near for name in names][:_NAMED]
+    ids.sort(key=lambda other_id: (-SequenceMatcher(None, other_id, folded).ratio(), other_id))
+    groups = (sorted(by_id[other_id], key=lambda name: (name.partition(":")[0] != item_type, name)) for other_id in ids)
+    return [name for names in groups for name in names][:_NAMED]
 
 
 def why_of(
@@ -247,14 +251,14 @@ def why_of(
     explainer = explain(request)
     searched = [(part, local) for part, local in copies if request.space in ("all", part.root.space)]
     if searched:
-        found = explainer.explain(*searched[0])
+        why = explainer.explain(*searched[0])
     else:
         part, local = copies[0]
         wide = explain(request._replace(space="all")).explain(part, local)
         message = f"it is in {part.root.source}, and {request.space} space was searched"
-        others = (each for each in wide.reasons if each.code != "stage")
-        reasons = (MissReason("space", request.space, message), *others)
+        reasons_elsewhere = (reason for reason in wide.reasons if reason.code != "stage")
+        reasons = (MissReason("space", request.space, message), *reasons_elsewhere)
         stage, total = explainer.stage, explainer.total
-        found = replace(wide, stage=stage, total=total, rank=None, hit=None, reasons=reasons)
-    read_as = reading(item, f"{found.type}:{found.id}")
-    return replace(found, warnings=(*read_as, *found.warnings))
+        why = replace(wide, stage=stage, total=total, rank=None, hit=None, reasons=reasons)
+    read_as = reading(item, f"{why.type}:{why.id}")
+    return replace(why, warnings=(*read_as, *why.warnings))

@@ -92,8 +92,8 @@ def project_folder(layout: Layout) -> Path:
     if layout.project is not None:
         return layout.project
     here, home = Path.cwd(), os.path.realpath(layout.user.parent)
-    above = (each for each in (here, *here.parents) if os.path.realpath(each) != home)
-    folder = next((each for each in above if os.path.lexists(each / ".git")), here)
+    above = (parent for parent in (here, *here.parents) if os.path.realpath(parent) != home)
+    folder = next((parent for parent in above if os.path.lexists(parent / ".git")), here)
     if os.path.realpath(folder) == home:
         message = f"{quote(str(folder))} is the home folder, whose {FOLDER} is your user space and no project"
         raise EnvironmentFault(
@@ -120,16 +120,16 @@ def write_files(base: Root, files: Iterable[NewFile], *, dry_run: bool = False) 
         ItemError: ``link-escape``.
         EnvironmentFault: ``unsafe-owner``, or a file cannot be written.
     """
-    there = {each: os.path.lexists(base.path / each.rel_path) for each in files}
-    check_writable(base, (each.rel_path for each, exists in there.items() if not exists))
-    for each in there:
-        check_place(base, each.rel_path)
-    for each, exists in there.items():
+    there = {file: os.path.lexists(base.path / file.rel_path) for file in files}
+    check_writable(base, (file.rel_path for file, exists in there.items() if not exists))
+    for file in there:
+        check_place(base, file.rel_path)
+    for file, exists in there.items():
         if not (exists or dry_run):
-            _write(base, each)
+            _write(base, file)
     return tuple(
-        WrittenFile(str(base.path / each.rel_path), each.ref, "kept" if exists else "written")
-        for each, exists in there.items()
+        WrittenFile(str(base.path / file.rel_path), file.ref, "kept" if exists else "written")
+        for file, exists in there.items()
     )
 
 
@@ -224,9 +224,11 @@ def new_item(
 
 def _skill_path(layout: Layout, base: Root, name: str) -> str:
     """Return the path for a new skill: in the first existing folder of skills, else in ``.agents/skills``."""
-    known = [each.place for each in (OF_USERS if base.space is Space.USER else OF_PROJECTS) if each.format == SKILL]
-    found = [root.client.place for root in layout.in_space(base.space) if root.client and root.client.place in known]
-    return f"{(found or known)[0]}/{name}/SKILL.md"
+    known = [
+        folder.place for folder in (OF_USERS if base.space is Space.USER else OF_PROJECTS) if folder.format == SKILL
+    ]
+    existing = [root.client.place for root in layout.in_space(base.space) if root.client and root.client.place in known]
+    return f"{(existing or known)[0]}/{name}/SKILL.md"
 
 
 def _path(item_type: ItemType, item_id: str, suffix: str) -> str:
@@ -263,7 +265,7 @@ def import_files(
     new = plan_import(sources, left_out, as_type=as_type, namespace=namespace)
     if not new:
         hint = f"texts are {', '.join(_TEXTS)}; scripts are .py, .sh, .js, .ts and the like"
-        message = f"no file of {', '.join(quote(str(each)) for each in sources)} can be an item"
+        message = f"no file of {', '.join(quote(str(source)) for source in sources)} can be an item"
         raise ArgumentError("nothing-to-import", message, hint=hint, problems=list(left_out.notes()))
     return NewFiles(write_files(base, new, dry_run=dry_run), tuple(left_out.notes()))
 
@@ -296,11 +298,11 @@ def plan_import(
         prefix = namespace if namespace is not None else source.name if source.is_dir() else ""
         for path, parts in _files(source, left_out):
             try:
-                found = _as_item(path, [*filter(None, prefix.split("/")), *parts], as_type)
+                new_file = _as_item(path, [*filter(None, prefix.split("/")), *parts], as_type)
             except ItemError as error:
                 left_out[error.message].append(str(path))
                 continue
-            if new.setdefault(found.rel_path, found).data != found.data:
+            if new.setdefault(new_file.rel_path, new_file).data != new_file.data:
                 left_out["another file becomes the same item"].append(str(path))
     return list(new.values())
 
@@ -309,8 +311,8 @@ def _files(source: Path, left_out: LeftOut) -> Iterator[tuple[Path, list[str]]]:
     """Yield a file, or each file of a folder, with the parts of its path; skip links, hidden files and packages."""
     is_folder = source.is_dir() and not source.is_symlink()
     below = tree(str(source), lambda path: _is_left_out(path.rpartition("/")[2])) if is_folder else ()
-    found = [source / each[0] for each in below if not isinstance(each, OSError) and not _is_left_out(each[1].name)]
-    for path in found if is_folder else [source]:
+    paths = [source / entry[0] for entry in below if not isinstance(entry, OSError) and not _is_left_out(entry[1].name)]
+    for path in paths if is_folder else [source]:
         if path.is_symlink() or not path.is_file():
             left_out[_NO_FILE].append(str(path))
         else:
@@ -331,7 +333,7 @@ def _as_item(path: Path, parts: Sequence[str], as_type: str | None) -> NewFile:
     is_script = bool(split_name(ItemType.TOOL, path.name)[0]) and suffix not in {".json", ".toml", ".yaml", ".yml"}
     is_named = path.name == "SKILL.md" and folders
     last = folders.pop() if is_named else re.sub(r"\.(?:prompt|instructions)$", "", path.stem)
-    item_id = "/".join(filter(None, (re.sub(r"[^\w.-]+", "-", each).strip("-._") for each in (*folders, last))))
+    item_id = "/".join(filter(None, (re.sub(r"[^\w.-]+", "-", part).strip("-._") for part in (*folders, last))))
     if not item_id or (suffix not in _TEXTS and not is_script):
         raise _unfit("it is not a text or script that can be an item")
     try:

@@ -122,12 +122,12 @@ def relations_of(
     (part, local), *_ = find_item(reader, item)
     graph = graph_of(reader)
     start = graph.item_of(part.base + local)
-    found = walk(graph, start, Direction(direction), depth)
-    shown = list(_shown(reader, graph, found, limit))
+    walked = walk(graph, start, Direction(direction), depth)
+    shown = list(_shown(reader, graph, walked, limit))
     distances = {start: 0}
     for relation, ends in shown:
         for end in ends:
-            distances.setdefault(end, found.items.get(end, relation.distance))
+            distances.setdefault(end, walked.items.get(end, relation.distance))
     items, warnings = _items(reader, trust, distances, read)
     return Relations(
         item=(key := ":".join(reader.key_of(start))),
@@ -135,18 +135,18 @@ def relations_of(
         depth=depth,
         relations=tuple(relation for relation, _ in shown),
         items=items,
-        total=len(found.edges),
-        truncated=len(found.edges) > limit,
+        total=len(walked.edges),
+        truncated=len(walked.edges) > limit,
         warnings=(*reading(item, key), *filter(None, [graph.unknown]), *warnings),
     )
 
 
 def _shown(reader: Reader, graph: Graph, found: RelationWalk, limit: int) -> Iterator[tuple[Relation, tuple[int, ...]]]:
     """Yield the first relations, each with the known items at its ends."""
-    numbers = found.edges[:limit]
+    numbers = walked.edges[:limit]
     edges = graph.at(numbers)
     written, sources = graph.written(edges.targets), graph.items_of(edges.docs).tolist()
-    for number, distance in zip(edges.numbers.searchsorted(numbers).tolist(), found.distances.tolist(), strict=False):
+    for number, distance in zip(edges.numbers.searchsorted(numbers).tolist(), walked.distances.tolist(), strict=False):
         source = sources[number]
         named = edges.named[edges.starts[number] : edges.starts[number + 1]].tolist()
         keys = tuple(sorted(":".join(reader.key_of(item)) for item in named))
@@ -167,7 +167,7 @@ def _items(
     reader: Reader, trust: TrustSet, distances: Mapping[int, int], read_from: Callable[..., ReadItem]
 ) -> tuple[tuple[RelatedItem, ...], tuple[str, ...]]:
     """Read and verify items; return them, nearest first, and a sentence for each that cannot be read."""
-    found: list[RelatedItem] = []
+    items: list[RelatedItem] = []
     warnings: list[str] = []
     now = system_clock()
     states = States(reader, reader, lambda: trust, now)
@@ -185,11 +185,11 @@ def _items(
             warnings.append(f"{kind}:{item_id}: {error.message}")
         withdrawn, successor = states.withdrawn(part.base + local)
         place, source = str(part.root.path / path), part.root.source
-        found.append(
+        items.append(
             RelatedItem(kind, item_id, source, place, title, description, verdict, withdrawn, successor, distance)
         )
-    found.sort(key=lambda each: (each.distance, each.ref))
-    return tuple(found), tuple(warnings)
+    items.sort(key=lambda related: (related.distance, related.ref))
+    return tuple(items), tuple(warnings)
 
 
 def _left_out(part: Part, local: int, read: ReadItem) -> Iterator[str]:

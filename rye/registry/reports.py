@@ -66,8 +66,8 @@ class LoadedItem(InSpace, Report):
         """Return type, id, place, metadata, content and verdict as JSON values."""
         item = self.item
         facts = {name: as_json(getattr(item, name)) for name in ("type", "id", *_METADATA)}
-        sections = [{"heading_path": list(each.heading_path), "line": each.line} for each in item.sections]
-        symbols = [each.to_dict() for each in item.symbols]
+        sections = [{"heading_path": list(section.heading_path), "line": section.line} for section in item.sections]
+        symbols = [symbol.to_dict() for symbol in item.symbols]
         mine = Report.to_dict(self)
         del mine["item"], mine["root"], mine["file"], mine["address"], mine["data"]
         mine |= {name: getattr(self, name) for name in ("space", "bundle", "path", "folder")}

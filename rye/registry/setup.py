@@ -92,7 +92,7 @@ class SetupReport(Report):
     @property
     def is_complete(self) -> bool:
         """Whether there is nothing left to do."""
-        return not (self.signs or self.new_key or any(each.action != "kept" for each in self.files))
+        return not (self.signs or self.new_key or any(file.action != "kept" for file in self.files))
 
 
 class Setup:
@@ -130,29 +130,29 @@ class Setup:
         self._registry = Registry(self.folder, progress=progress)
         verified = self._registry.verify(space="project")
         self._warnings = list(verified.problems)
-        unsigned = [each for each in verified.items if each.signature.code == "no-envelope"] if signs else []
-        self._places = [place for each in unsigned if (place := _client_place(each, self.folder))]
+        unsigned = [item for item in verified.items if item.signature.code == "no-envelope"] if signs else []
+        self._places = [place for item in unsigned if (place := _client_place(item, self.folder))]
         self._expected = dict[str, str]()
         self._dot_names = [os.path.relpath(path, self.folder) for path in look_below(self.folder).dot_names]
         refs = self._review(layout, unsigned) if unsigned else []
-        others = Counter(each.verdict for each in verified.items if each.verdict not in ("trusted", "unsigned"))
-        self._warnings += [f"{count} {verdict}, left as they are: see rye verify" for verdict, count in others.items()]
+        counts = Counter(item.verdict for item in verified.items if item.verdict not in ("trusted", "unsigned"))
+        self._warnings += [f"{count} {verdict}, left as they are: see rye verify" for verdict, count in counts.items()]
         left_out = LeftOut()
         self._imported = [] if verified.items else plan_import([self.folder], left_out, namespace="")
         self._warnings += [*left_out.notes(), *_list_offer(layout)]
         self._jobs = _jobs(ci, source)
-        for rel_path in (POLICY, _ATTRIBUTES, *(each.rel_path for each in (*self._imported, *self._jobs))):
+        for rel_path in (POLICY, _ATTRIBUTES, *(file.rel_path for file in (*self._imported, *self._jobs))):
             check_place(self._base, rel_path)
         fingerprint = self._fingerprint() if signs else ""
         self._warnings += _policy_without(self.folder / POLICY, fingerprint)
         self.plan = SetupReport(
             str(self.folder),
-            Counter(_source(each) for each in verified.items),
-            Counter(each.verdict for each in verified.items),
+            Counter(_source(item) for item in verified.items),
+            Counter(item.verdict for item in verified.items),
             (*write_files(self._base, self._files(fingerprint), dry_run=True), *self._extend(dry_run=True)),
             fingerprint,
             signs and not fingerprint,
-            (*refs, *(each.ref for each in self._imported)) if signs else (),
+            (*refs, *(file.ref for file in self._imported)) if signs else (),
             warnings=tuple(self._warnings),
         )
 
@@ -165,8 +165,8 @@ class Setup:
         from rye.verify.advice import Adviser
 
         fixes = Adviser.find()
-        digests = {each.path: each.digest for each in unsigned}
-        hidden = {each.path: each.hidden for each in unsigned}
+        digests = {item.path: item.digest for item in unsigned}
+        hidden = {item.path: item.hidden for item in unsigned}
         refs = []
         for root, file, skill in files_to_sign(tuple(map(_place_to_sign, unsigned)), layout, "project")[0]:
             path = str(root.path / file.rel_path)
@@ -204,7 +204,7 @@ class Setup:
 
     def _extend(self, *, dry_run: bool) -> tuple[WrittenFile, ...]:
         """Add lines to a repository's ``.gitattributes``: keep line ends, and never merge signed lists by lines."""
-        if not any(os.path.lexists(each / ".git") for each in (self.folder, *self.folder.parents)):
+        if not any(os.path.lexists(folder / ".git") for folder in (self.folder, *self.folder.parents)):
             return ()
         path = self.folder / _ATTRIBUTES
         if path.is_symlink() or (path.exists() and not path.is_file()):
@@ -215,7 +215,7 @@ class Setup:
         wanted += [f"/{place} -text" for place in self._places]
         wanted += [f"{name} -merge" for name in (LIST_FILE, SKILL_SIGNATURE)]  # no line-by-line merge
         known = before.decode("utf-8", "replace").splitlines()
-        missing = [line for line in dict.fromkeys(wanted) if line not in known]
+        missing = [line for line in dict.fromkeys(lines) if line not in known]
         if missing and not dry_run:
             end = b"" if before.endswith(b"\n") or not before else b"\n"
             write_atomically(path, before + end + "".join(f"{line}\n" for line in missing).encode())
@@ -232,8 +232,8 @@ class Setup:
         plan = self.plan
         key = plan.key or (self._keyring.generate(owner=owner, trust=True).fingerprint if self._signs else "")
         files = (*write_files(self._base, self._files(key)), *self._extend(dry_run=False))
-        new = {each.path for each in files if each.action == "written"}
-        imported = {str(self._base.path / each.rel_path): each.data for each in self._imported}
+        new = {file.path for file in files if file.action == "written"}
+        imported = {str(self._base.path / file.rel_path): file.data for file in self._imported}
         expected = self._expected | {
             path: hashlib.sha256(data).hexdigest() for path, data in imported.items() if path in new
         }
@@ -299,15 +299,15 @@ def _jobs(ci: Sequence[str], source: str) -> list[NewFile]:
     """
     if not ci:
         return []
-    found = _SOURCE.fullmatch(source)
-    if found is None:
+    match = _SOURCE.fullmatch(source)
+    if match is None:
         message = f"{source!r} is not OWNER/REPOSITORY@COMMIT" if source else "a job needs to know where rye comes from"
         hint = "give --rye OWNER/REPOSITORY@COMMIT: a repository on GitHub and all 40 digits of a commit you trust"
         raise ArgumentError("bad-source", message, hint=hint)
     jobs = []
-    for each in dict.fromkeys(ci):
-        heading, rel_path = CI_FILES[each]
-        text = _fence(heading).replace("OWNER/rye", found[1]).replace("COMMIT", found[2])
+    for server in dict.fromkeys(ci):
+        heading, rel_path = CI_FILES[server]
+        text = _fence(heading).replace("OWNER/rye", match[1]).replace("COMMIT", match[2])
         for demand, with_policy in _DEMANDS.items():
             text = text.replace(demand, with_policy)
         jobs.append(NewFile(rel_path, f"{_REVIEWED}{text}\n".encode()))

@@ -95,17 +95,17 @@ class ServedSkill:
 
     def unverified(self) -> Iterator[str]:
         """Yield the paths of files that no trusted signature covers."""
-        for path, each in self.files.items():
-            about = self.files.get(path.removesuffix(DETACHED_SUFFIX), each)
+        for path, file in self.files.items():
+            about = self.files.get(path.removesuffix(DETACHED_SUFFIX), file)
             if about.signature is None or about.signature.verdict is not Verdict.TRUSTED:
                 yield path
 
     def listed(self, folder: str) -> Mapping[str, ServedFile | None] | None:
         """Return the files directly in a folder, and its subfolders as None; None if there is no such folder."""
         prefix = f"{folder}/" if folder else ""
-        inside = {path[len(prefix) :]: each for path, each in self.files.items() if path.startswith(prefix)}
-        found = {name.partition("/")[0]: None if "/" in name else each for name, each in inside.items()}
-        return found or None
+        inside = {path[len(prefix) :]: file for path, file in self.files.items() if path.startswith(prefix)}
+        entries = {name.partition("/")[0]: None if "/" in name else file for name, file in inside.items()}
+        return entries or None
 
 
 class FoundSkill(NamedTuple):
@@ -154,7 +154,9 @@ def find_skill(state: State, uri: str) -> FoundSkill:
     bundle = parts.pop(0) if space == "system" and parts else ""
     for length in range(min(len(parts), _DEEPEST), 0, -1):
         documents = list(state.everywhere.having_key("directive", "/".join(parts[:length])))
-        here = [each for each in documents if (each[0].root.space, each[0].root.bundle) == (space, bundle)]
+        here = [
+            document for document in documents if (document[0].root.space, document[0].root.bundle) == (space, bundle)
+        ]
         if not here or here[0] != documents[0]:
             continue
         try:
@@ -176,9 +178,9 @@ def load_skill(state: State, documents: Sequence[tuple[Part, int]]) -> ServedSki
     """
     part, local = documents[0]
     root, item_id = part.root, part.segment.ids[local]
-    path, *others = [each.segment.paths[number] for each, number in documents if each.root is root]
-    if others:
-        raise _no_skill(item_id, f"it is in several files: {', '.join((path, *others))}", "keep one of them")
+    path, *duplicates = [part.segment.paths[number] for part, number in documents if part.root is root]
+    if duplicates:
+        raise _no_skill(item_id, f"it is in several files: {', '.join((path, *duplicates))}", "keep one of them")
     read = read_item(root, path, ItemType.DIRECTIVE, item_id)
     judged = partial(judge, trust=state.trust.trust, now=system_clock())
     signature = judged(read.evidence, origin=read.origin)
@@ -189,18 +191,18 @@ def load_skill(state: State, documents: Sequence[tuple[Part, int]]) -> ServedSki
         folder = path.rpartition("/")[0]
         inside = _read_folder(root, folder, item_id)
         skill = read.detached.folder if isinstance(read.detached, Skill) else None
-        whole = skill if skill and skill.data is not None else None
+        signed = skill if skill and skill.data is not None else None
         inside.pop(SKILL_FILE, None)
-        for name, each in inside.items():
-            if whole and name == whole.name:
-                files[name] = ServedFile(each, signature if each == whole.data else None)
-            elif whole:  # verified with these very bytes
-                here = Skill(whole, f"{folder}/{name}"[len(whole.id) + 1 :])
-                evidence = inspect(each, origin=read.origin, declared={}, detached=here)
-                files[name] = ServedFile(each, judged(evidence, origin=read.origin))
+        for name, content in inside.items():
+            if signed and name == signed.name:
+                files[name] = ServedFile(content, signature if content == signed.data else None)
+            elif signed:  # verified with these very bytes
+                here = Skill(signed, f"{folder}/{name}"[len(signed.id) + 1 :])
+                evidence = inspect(content, origin=read.origin, declared={}, detached=here)
+                files[name] = ServedFile(content, judged(evidence, origin=read.origin))
             else:
-                found = _evidence(root, f"{folder}/{name}", each, inside.get(f"{name}{DETACHED_SUFFIX}"))
-                files[name] = ServedFile(each, found and judged(found[0], origin=found[1]))
+                proof = _evidence(root, f"{folder}/{name}", content, inside.get(f"{name}{DETACHED_SUFFIX}"))
+                files[name] = ServedFile(content, proof and judged(proof[0], origin=proof[1]))
     else:
         try:
             front = front_matter_of(item_id, data)
@@ -243,34 +245,34 @@ def front_matter_of(item_id: str, data: bytes) -> dict[str, Any]:
         ItemError: ``not-a-skill``.
     """
     try:
-        found = read_front_matter(decode(data))
+        fields = read_front_matter(decode(data))
     except ItemError as error:
         raise _no_skill(item_id, error.message, error.hint) from None
     name, hint = item_id.rpartition("/")[2], "see agentskills.io/specification"
     for field in _TEXTS:
-        value, most = found.get(field), _MOST.get(field, MAX_FRONT_MATTER)
-        if field not in found and field not in ("name", "description"):
+        value, most = fields.get(field), _MOST.get(field, MAX_FRONT_MATTER)
+        if field not in fields and field not in ("name", "description"):
             continue
         if not isinstance(value, str) or len(value) > most or (field in _MOST and not value.strip()):
             raise _no_skill(item_id, f"its {field} is not a text of 1 to {most:,} characters", hint)
     if not _NAME.fullmatch(found["name"]):
         raise _no_skill(item_id, "its name has more than small letters, digits and single hyphens", hint)
-    if found["name"] != name:
-        raise _no_skill(item_id, f"its name is {found['name']!r}, and that of its folder is not", "rename one of them")
-    more = found.get("metadata", {})
+    if fields["name"] != name:
+        raise _no_skill(item_id, f"its name is {fields['name']!r}, and that of its folder is not", "rename one of them")
+    more = fields.get("metadata", {})
     if not isinstance(more, dict) or not all(isinstance(value, str) for value in more.values()):
         raise _no_skill(item_id, "its metadata is not a mapping of texts", "quote the values")
     if len(json.dumps(found)) > MAX_FRONT_MATTER:
         raise _no_skill(item_id, f"its front matter has more than {MAX_FRONT_MATTER:,} bytes", "shorten it")
-    return found
+    return fields
 
 
 def _evidence(root: Root, path: str, data: bytes, detached: bytes | None) -> tuple[Evidence, Origin] | None:
     """Return the evidence and origin of a file of a skill; None if it is not an item."""
-    found = root.client and root.client.identify(path)
-    if not found:
+    identified = root.client and root.client.identify(path)
+    if not identified:
         return None
-    origin = root.origin(str(found[0]), found[1], path)
+    origin = root.origin(str(identified[0]), identified[1], path)
     try:
         return parse_item(data, origin, path, detached=detached).evidence, origin
     except ItemError:
@@ -283,10 +285,10 @@ def _read_folder(root: Root, folder: str, item_id: str) -> dict[str, bytes]:
     Raises:
         ItemError: ``not-a-skill``, ``bad-name``, ``too-large``, or a file cannot be read.
     """
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     left = MAX_SKILL
     for name in _names(root, folder, item_id):
-        if len(found) == MAX_FILES:
+        if len(contents) == MAX_FILES:
             raise _no_skill(item_id, f"it has more than {MAX_FILES} files", "split it, or put data elsewhere")
         data = b""
         try:
@@ -297,9 +299,9 @@ def _read_folder(root: Root, folder: str, item_id: str) -> dict[str, bytes]:
                     raise _no_skill(item_id, f"its files have more than {MAX_SKILL:,} bytes", hint)
         except OSError as error:
             raise unreadable(f"{folder}/{name}", error) from None
-        found[name] = data
+        contents[name] = data
         left -= len(data)
-    return found
+    return contents
 
 
 def _names(root: Root, folder: str, item_id: str) -> Iterator[str]:
@@ -309,11 +311,11 @@ def _names(root: Root, folder: str, item_id: str) -> Iterator[str]:
         ItemError: ``not-a-skill``: a link, pipe or unprintable name; or a folder cannot be read.
     """
     base = os.fspath(Path(root.path, folder))
-    for found in tree(base, lambda path: path.count("/") >= _DEEPEST or is_skipped(path.rpartition("/")[2])):
-        if isinstance(found, OSError):
-            inner = os.path.relpath(found.filename, base)
-            raise unreadable(os.path.normpath(f"{folder}/{inner}"), found, "folder")
-        name, entry = found
+    for tree_entry in tree(base, lambda path: path.count("/") >= _DEEPEST or is_skipped(path.rpartition("/")[2])):
+        if isinstance(tree_entry, OSError):
+            inner = os.path.relpath(tree_entry.filename, base)
+            raise unreadable(os.path.normpath(f"{folder}/{inner}"), tree_entry, "folder")
+        name, entry = tree_entry
         if is_skipped(entry.name):
             continue
         if not name.isprintable() or has_invisible(name):

@@ -68,9 +68,9 @@ class State:
 
     def keep(self, before: State | None) -> None:
         """Reuse the readers of an earlier state, with their cached results, if the snapshots are identical."""
-        mine = [found.snapshot for _, found in self.refreshed]
-        others = [found.snapshot for _, found in before.refreshed] if before else []
-        if before and len(mine) == len(others) and all(map(is_, mine, others)):
+        mine = [report.snapshot for _, report in self.refreshed]
+        theirs = [report.snapshot for _, report in before.refreshed] if before else []
+        if before and len(mine) == len(theirs) and all(map(is_, mine, theirs)):
             self.readers.update(before.readers)
 
     def reader(self, space: str) -> Reader:
@@ -85,12 +85,12 @@ class State:
 
     def report(self) -> RefreshReport:
         """Return what the refresh of this state did, summed over the roots."""
-        found = [one for _, one in self.refreshed]
+        reports = [report for _, report in self.refreshed]
         return RefreshReport(
-            added=sum(one.added for one in found),
-            changed=sum(one.changed for one in found),
-            removed=sum(one.removed for one in found),
-            unchanged=sum(one.unchanged for one in found),
+            added=sum(report.added for report in reports),
+            changed=sum(report.changed for report in reports),
+            removed=sum(report.removed for report in reports),
+            unchanged=sum(report.unchanged for report in reports),
             stale=self.stale("all"),
             temporary=self.temporary,
             warnings=self.warnings,
@@ -98,12 +98,12 @@ class State:
 
     def empty(self, space: str) -> tuple[str, ...]:
         """Return a sentence on where items were looked for, if a space has none except rye's own; else nothing."""
-        filled = [root.source for root, found in self.refreshed if found.snapshot and found.snapshot.count]
+        filled = [root.source for root, report in self.refreshed if report.snapshot and report.snapshot.count]
         return tuple(filter(None, [self.layout.describe_empty(space, filled)]))
 
     def stale(self, space: str) -> bool:
         """Return whether a searched root could not be updated."""
-        return any(found.stale for root, found in self.refreshed if space in ("all", root.space))
+        return any(report.stale for root, report in self.refreshed if space in ("all", root.space))
 
 
 class Indexes:
@@ -225,7 +225,7 @@ class Indexes:
         everything is rebuilt once.
         """
         with self._lock:
-            before = {root.source: one.snapshot for root, one in state.refreshed if one.snapshot is not None}
+            before = {root.source: report.snapshot for root, report in state.refreshed if report.snapshot is not None}
             reasons = {source: snapshot.damage() for source, snapshot in before.items()}
             if not any(reasons.values()):
                 if self._suspected and not isinstance(error, DamagedError):
@@ -263,7 +263,7 @@ class Indexes:
         with self._lock, stoppable(self._cancelled):
             began = time.monotonic()
             refreshed = tuple((index.root, refresh(index)) for index in tuple(self._spaces))
-            missing = [root.source for root, found in refreshed if found.snapshot is None]
+            missing = [root.source for root, report in refreshed if report.snapshot is None]
             if missing:
                 message = f"the index of {', '.join(missing)} is being made by another process and cannot be read yet"
                 raise EnvironmentFault("index-busy", message, hint="try again in a moment")
@@ -280,16 +280,16 @@ class Indexes:
             return state
 
 
-def ranking_of(layout: Layout, trust: TrustSet, now: datetime, others: Sequence[Root] = ()) -> Ranking:
-    """Return the settings of the user and of bundles whose settings a trusted key signed; include `others`."""
+def ranking_of(layout: Layout, trust: TrustSet, now: datetime, extra_roots: Sequence[Root] = ()) -> Ranking:
+    """Return the settings of the user and of bundles whose settings a trusted key signed; include `extra_roots`."""
     unsafe = () if layout.safe_user() else layout.in_space("user")
     here = {root.source for root in layout.roots}
-    elsewhere = [root for root in others if root.source not in here]
+    elsewhere = [root for root in extra_roots if root.source not in here]
     return read_ranking([*layout.roots, *elsewhere], unsafe, trust=trust, now=now)
 
 
 def _file_warnings(refreshed: Sequence[tuple[Root, RefreshReport]]) -> list[str]:
-    files = [f"{root.source}: {text}" for root, found in refreshed for text in found.warnings]
+    files = [f"{root.source}: {text}" for root, report in refreshed for text in report.warnings]
     if len(files) > MAX_FILE_WARNINGS:
         files[MAX_FILE_WARNINGS:] = [f"and {len(files) - MAX_FILE_WARNINGS} more files; see rye verify"]
     return files

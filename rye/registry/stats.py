@@ -53,8 +53,8 @@ class Stats(Report):
 def stats_of(state: State, space: str) -> Stats:
     """Count the items of one space or of all in a state of the indexes."""
     everywhere = state.everywhere
-    snapshots = [(root, each) for root, each in everywhere.snapshots if space in ("all", root.space)]
-    rows = [(root, _figures(Reader([(root, each)]), state)) for root, each in snapshots]
+    snapshots = [(root, snapshot) for root, snapshot in everywhere.snapshots if space in ("all", root.space)]
+    rows = [(root, _figures(Reader([(root, snapshot)]), state)) for root, snapshot in snapshots]
     return Stats(
         tuple(SpaceStats(root.source, str(root.path), row) for root, row in rows),
         _figures(Reader(snapshots), state),

@@ -82,7 +82,9 @@ class TrustedEngine:
             self._require(item)
             why = self._engine.why(_of_trusted(request), item)
             query = request.query
-            reasons = (each for each in why.reasons if self._knows(query, f"{each.clause} {_quoted(each.message)}"))
+            reasons = (
+                reason for reason in why.reasons if self._knows(query, f"{reason.clause} {_quoted(reason.message)}")
+            )
             return replace(
                 why,
                 clauses=why.clauses if self._knows(query, " ".join(_texts(why.clauses))) else (),
@@ -102,18 +104,18 @@ class TrustedEngine:
         with self._unnamed():
             self._require(item)
             relations = self._engine.refs(item, direction=direction, depth=depth, limit=MAX_RELATIONS)
-        trusted = {each.ref for each in relations.items if each.verdict == Verdict.TRUSTED}
+        trusted = {related.ref for related in relations.items if related.verdict == Verdict.TRUSTED}
         among = [
-            replace(each, candidates=tuple(filter(self._is_offered, each.candidates)))
-            for each in relations.relations
-            if each.item in trusted and (each.target or each.item) in trusted
+            replace(relation, candidates=tuple(filter(self._is_offered, relation.candidates)))
+            for relation in relations.relations
+            if relation.item in trusted and (relation.target or relation.item) in trusted
         ]
         shown = among[:limit]
-        named = {relations.item, *(name for each in shown for name in (each.item, each.target))} & trusted
+        named = {relations.item, *(name for relation in shown for name in (relation.item, relation.target))} & trusted
         return replace(
             relations,
             relations=tuple(shown),
-            items=tuple(self._offered(each) for each in relations.items if each.ref in named),
+            items=tuple(self._offered(related) for related in relations.items if related.ref in named),
             total=len(among),
             truncated=relations.truncated or len(among) > limit,
             warnings=(),
@@ -122,13 +124,13 @@ class TrustedEngine:
     def skill(self, uri: str) -> FoundSkill:
         """Return a skill if trusted signatures cover every file."""
         try:
-            found = self._engine.skill(uri)
+            served = self._engine.skill(uri)
         except ItemError:
-            found = None
-        if found is None or any(found.skill.unverified()):
+            served = None
+        if served is None or any(served.skill.unverified()):
             message, hint = "no skill is served at this address", "skills/list has the addresses of those that are"
             raise NotFoundError("skill-not-found", message, hint=hint)
-        return found
+        return served
 
     def stats(self, space: str) -> Stats:
         """Return how many items there are, whatever their verdict."""
@@ -181,7 +183,7 @@ class TrustedEngine:
         changes: dict[str, Any] = {} if self._is_offered(successor) else {"successor": ""}
         for name in ("shadows", "shadowed_by"):
             if sources := getattr(item, name, ()):
-                changes[name] = tuple(each for each in sources if self._is_offered(f"{kind}:{item_id}", each))
+                changes[name] = tuple(source for source in sources if self._is_offered(f"{kind}:{item_id}", source))
         offered: T = replace(item, **changes)  # type: ignore[type-var]
         return offered
 
@@ -218,23 +220,23 @@ class TrustedEngine:
     def _without_names(self, error: RyeError) -> RyeError:
         details = error.details
         if error.code == "item-not-found":
-            near = list(filter(self._is_offered, details.get("nearest", ())))
+            nearest = list(filter(self._is_offered, details.get("nearest", ())))
             # without `nearest`, the message would reveal the file or space of the item
             message = error.message if "nearest" in details else _NONE
-            hint = f"did you mean {' or '.join(near)}?" if near else _SEES
-            return error.but(message=message, hint=hint, details={"nearest": near})
+            hint = f"did you mean {' or '.join(nearest)}?" if nearest else _SEES
+            return error.but(message=message, hint=hint, details={"nearest": nearest})
         if "candidates" in details:
             named = list(filter(self._is_offered, details["candidates"]))
             message, hint = "several types have an item of this id", f"name the type: {' or '.join(named)}"
             return error.but(message=message, hint=hint, details={**details, "candidates": named})
         if isinstance(error, ItemError):
             return error.but(message="the item cannot be used", hint="the user runs: rye verify", details={})
-        near, known = list(details.get("nearest", ())), _own_fields()
-        if known >= set(near):
+        nearest, known = list(details.get("nearest", ())), _own_fields()
+        if known >= set(nearest):
             return error
-        guess = f"did you mean {' or '.join(near)}? "
+        guess = f"did you mean {' or '.join(nearest)}? "
         hint = error.hint.removeprefix(guess) if error.hint.startswith(guess) else ""
-        changes = {"hint": hint, "details": {**details, "nearest": sorted(known & set(near))}}
+        changes = {"hint": hint, "details": {**details, "nearest": sorted(known & set(nearest))}}
         return error.but(**changes, **({"suggestion": ""} if isinstance(error, QueryError) else {}))
 
 

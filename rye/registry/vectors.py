@@ -182,7 +182,7 @@ class VectorIndexes:
             self._probe = last = embed_with_probe(self.embedder)[0], time.monotonic()
         return last[0]
 
-    def _doubt(self) -> None:
+    def _recheck(self) -> None:
         self._probe = None
 
     def probed(self) -> tuple[Embedder, Floats]:
@@ -211,18 +211,18 @@ class VectorIndexes:
             EnvironmentFault: As :meth:`meaning`.
             CancelledError: As :meth:`meaning`.
         """
-        few, found = int(AUTO_MISSING * reader.count), None
+        few, meaning = int(AUTO_MISSING * reader.count), None
         is_server = not isinstance(self._named, GuardedEmbedder) and self._choice[0].kind in URLS
         most = few if is_server else AUTO_ITEMS
         has_any = any(files_in(self._folder_of(root), VECTOR_FILES) for root, _ in reader.snapshots)
         if has_any or reader.count <= most:  # otherwise neither load a model nor ask a server
-            found = self.meaning(reader, wait=0.0, seconds=min(self._seconds, AUTO_SECONDS), most=most)
-        missing = reader.count if found is None else found.vectors.missing
-        if found is None or missing > few:
+            meaning = self.meaning(reader, wait=0.0, seconds=min(self._seconds, AUTO_SECONDS), most=most)
+        missing = reader.count if meaning is None else meaning.vectors.missing
+        if meaning is None or missing > few:
             self.is_unfinished = False
             problem = f"{missing:,} of {reader.count:,} items have no vectors yet"
             raise UnavailableError("no-vectors", problem, hint="rye index vectors makes them, once")
-        return found
+        return meaning
 
     def meaning(
         self,
@@ -258,7 +258,7 @@ class VectorIndexes:
                 self.is_unfinished = made.vectors.missing > 0 and time.monotonic() >= until
                 return made
             except UnavailableError:
-                self._doubt()
+                self._recheck()
                 raise
             finally:
                 if is_free:
@@ -276,7 +276,7 @@ class VectorIndexes:
                 pairs = [spaces[root].current(snapshot, probe, effort) for root, snapshot in reader.snapshots]
                 break
             except ModelChangedError:
-                self._doubt()
+                self._recheck()
                 if attempt == _ATTEMPTS - 1:
                     raise
         roots = [vectors for vectors, _ in pairs]
@@ -284,7 +284,7 @@ class VectorIndexes:
         vectors = last[1] if last and last[0] == roots else Vectors(roots)
         self._last = roots, vectors
         lasting = [*_renewed(spaces), *self._warnings, *ignored_choices(self._layout.roots)]
-        return Meaning(self.embedder, vectors, (*lasting, *chain(*(warnings for _, warnings in pairs))), self._doubt)
+        return Meaning(self.embedder, vectors, (*lasting, *chain(*(warnings for _, warnings in pairs))), self._recheck)
 
     def _report_progress(self, source: str, done: int, total: int) -> None:
         if self._progress is not None:

@@ -131,10 +131,10 @@ class Watch:
             unsure = self._registry.max_staleness == 0.0 or time.monotonic() - self._scanned > _DISTRUST
             if change or unsure:
                 before = self._scanned
-                found = self._refresh()
-                if found and not found.stale and not self._stop.is_set():
+                report = self._refresh()
+                if report and not report.stale and not self._stop.is_set():
                     self._registry.max_staleness = self._lasting
-                if change or (before and found and (found.added or found.changed or found.removed)):
+                if change or (before and report and (report.added or report.changed or report.removed)):
                     self._changed(tuple(Path(path) for _, path in change))
 
     def _refresh(self) -> RefreshReport | None:
@@ -152,7 +152,7 @@ class Watch:
 
     def _places(self) -> dict[Path, _Identity]:
         """Return the folders to watch and their identities, so that a replaced folder is noticed."""
-        found = {}
+        places = {}
         for root in self._registry.roots:
             if root.client is not None and root.client.is_fixed:
                 continue  # its folder is the whole project
@@ -160,8 +160,8 @@ class Watch:
                 status = os.stat(root.path)  # noqa: PTH116 - one call for both
             except OSError:
                 continue
-            found[root.path] = (status.st_dev, status.st_ino)
-        return found
+            places[root.path] = (status.st_dev, status.st_ino)
+        return places
 
 
 def _matters(places: Collection[Path], _change: object, path: str) -> bool:
