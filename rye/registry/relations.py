@@ -141,7 +141,9 @@ def relations_of(
     )
 
 
-def _shown(reader: Reader, graph: Graph, found: RelationWalk, limit: int) -> Iterator[tuple[Relation, tuple[int, ...]]]:
+def _shown(
+    reader: Reader, graph: Graph, walked: RelationWalk, limit: int
+) -> Iterator[tuple[Relation, tuple[int, ...]]]:
     """Yield the first relations, each with the known items at its ends."""
     numbers = walked.edges[:limit]
     edges = graph.at(numbers)

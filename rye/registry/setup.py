@@ -211,9 +211,9 @@ class Setup:
             message = f"{path} is not a plain file, and is not written"
             raise EnvironmentFault("cannot-write", message, hint="put a file in its place")
         before = path.read_bytes() if path.exists() else b""
-        wanted = [_fence("Line ends").strip()]
-        wanted += [f"/{place} -text" for place in self._places]
-        wanted += [f"{name} -merge" for name in (LIST_FILE, SKILL_SIGNATURE)]  # no line-by-line merge
+        lines = [_fence("Line ends").strip()]
+        lines += [f"/{place} -text" for place in self._places]
+        lines += [f"{name} -merge" for name in (LIST_FILE, SKILL_SIGNATURE)]  # no line-by-line merge
         known = before.decode("utf-8", "replace").splitlines()
         missing = [line for line in dict.fromkeys(lines) if line not in known]
         if missing and not dry_run:

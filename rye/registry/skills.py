@@ -255,14 +255,14 @@ def front_matter_of(item_id: str, data: bytes) -> dict[str, Any]:
             continue
         if not isinstance(value, str) or len(value) > most or (field in _MOST and not value.strip()):
             raise _no_skill(item_id, f"its {field} is not a text of 1 to {most:,} characters", hint)
-    if not _NAME.fullmatch(found["name"]):
+    if not _NAME.fullmatch(fields["name"]):
         raise _no_skill(item_id, "its name has more than small letters, digits and single hyphens", hint)
     if fields["name"] != name:
         raise _no_skill(item_id, f"its name is {fields['name']!r}, and that of its folder is not", "rename one of them")
     more = fields.get("metadata", {})
     if not isinstance(more, dict) or not all(isinstance(value, str) for value in more.values()):
         raise _no_skill(item_id, "its metadata is not a mapping of texts", "quote the values")
-    if len(json.dumps(found)) > MAX_FRONT_MATTER:
+    if len(json.dumps(fields)) > MAX_FRONT_MATTER:
         raise _no_skill(item_id, f"its front matter has more than {MAX_FRONT_MATTER:,} bytes", "shorten it")
     return fields
 
