@@ -195,7 +195,7 @@ class Folder(NamedTuple):
         if self.root.has_skills:
             return _misspelt(SKILL_FILE) if name != SKILL_FILE and spelled_as(name) == SKILL_FILE.casefold() else None
         if name != name.lower() and client.identify(self.below(name.lower())):
-            return Fault("bad-name", "where case is ignored, clients of agents read this", "write .md in small letters")
+            return Fault("bad-name", "on systems that ignore case, agents read this file", "write .md in small letters")
         return None
 
 

@@ -56,8 +56,8 @@ _OF_BUNDLE: Final = (
 """What to do about an item of a bundle that only its publisher can sign."""
 
 _OF_UNSIGNED_BUNDLE: Final = (
-    "# nobody answers for it: read it before you follow it; where other items of the bundle are signed, get the bundle "
-    "again from where it came from, and compare the two with diff -r"
+    "# nobody signed it: read it before you follow it; if other items of the bundle are signed, get the bundle again "
+    "from its source, and compare the two with diff -r"
 )
 
 _REVIEW: Final = "changed after it was signed: review it with `git diff`, then"

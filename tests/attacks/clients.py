@@ -235,9 +235,9 @@ def skill_in_other_letters(arena: Arena) -> None:
     with redirect_stdout(io.StringIO()) as out:
         main(["verify", "--space", "project", "--project", str(arena.sim.project), "--json"])
     for each in (
-        "x.MD: where",
-        "x.Prompt.md: where",
-        "evil/skill.md: where",
+        "x.MD: on systems",
+        "x.Prompt.md: on systems",
+        "evil/skill.md: on systems",
         ".Cursor' is",
         ".claude/Commands' is",
         "p/agents.md' is",

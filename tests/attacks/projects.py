@@ -228,7 +228,7 @@ def folder_in_capitals(arena: Arena) -> Found:
     for rel in ("Config/keys/trusted/eve.toml", "directives ./x.md", "TOOLS/demo/evil.py"):
         planted = arena.sim.write("project", rel, TEXT)
         assert arena.verify() == Found(2, frozenset({"bad-name"}), frozenset({"ok"}))
-        assert any(" where case is ignored" in text for text in arena.sim.registry().search("hello").warnings)
+        assert any("systems that ignore case" in text for text in arena.sim.registry().search("hello").warnings)
         if "TOOLS" not in rel:
             planted.unlink()
             shutil.rmtree(arena.sim.root("project") / rel.partition("/")[0])

@@ -224,7 +224,7 @@ def test_path_in_the_statement_that_leads_elsewhere_or_stands_twice_is_malformed
     row = {"name": path, "algorithm": "sha256", "digest": "0" * 64}
     shop.write(stated(resources=[*rows, row]))
     assert shop.codes() == {"oms-malformed"}
-    assert "no path below the folder, or named twice" in shop.reason()
+    assert "not a path below the folder, or named twice" in shop.reason()
     assert "\n" not in shop.reason()
 
 

@@ -51,7 +51,7 @@ def around(registry: Registry, item: str, **options: Any) -> Any:
         found = registry.refs(item, **options).to_dict()
     except RyeError as error:
         return error.code
-    found["warnings"] = [text for text in found["warnings"] if "are the word of" not in text]
+    found["warnings"] = [text for text in found["warnings"] if "chose these items" not in text]
     for each in found["items"]:
         del each["path"], each["successor"]
     return found

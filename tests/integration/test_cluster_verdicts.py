@@ -135,7 +135,7 @@ def test_attack_a_cluster_cannot_pass_a_condition_on_signatures(query: str, liar
     liar.hold(TEXT)
     response = liar.registry().search(query, relax=False)
     assert (response.results, response.total) == ((), 0)
-    assert any("their verdict is not what was asked for" in text for text in response.warnings)
+    assert any("their verdict is not the requested one" in text for text in response.warnings)
 
 
 ORIGINS: dict[str, list[str]] = {

@@ -149,7 +149,7 @@ def test_a_key_is_not_lost_unasked(shop: Workshop) -> None:
     assert on_terminal(shop, ["keys", "generate", "--force"], ["y"])[0] == 0
     assert answer(shop.run("keys", "show", "--json"))["fingerprint"] != first
     (home(shop) / "signing/private_key.pem").write_text("damaged", encoding="utf-8")
-    assert "not known" in on_terminal(shop, ["keys", "generate", "--force"], ["n"])[1]
+    assert "of unknown fingerprint" in on_terminal(shop, ["keys", "generate", "--force"], ["n"])[1]
     assert shop.run("keys", "import", "eve.pem", "--force", "--yes").status == 0
 
 

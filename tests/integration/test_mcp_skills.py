@@ -218,7 +218,7 @@ def test_what_is_no_skill_is_named_with_the_reason(shared: Session) -> None:
         "typed": "its license is not a text",
         "many": "more than 512 files",
         "large": "more than 16,777,216 bytes",
-        "unseen": "characters that nobody sees",
+        "unseen": "invisible characters",
         "linked": "notes.txt is a link",
         "piped": "pipe is a link, or no file",
     }

@@ -69,7 +69,7 @@ def test_a_finding_is_status_1_and_says_what_to_do(clean: tuple[Workshop, str]) 
     assert head == "✗ tampered   tool:demo/deploy  project  .ai/tools/demo/deploy.py:1"
     assert reason.endswith("[digest]")
     assert "rye sign" not in "".join(advice)
-    assert any("original" in text or "again from where it came from" in text or "git" in text for text in advice)
+    assert any("original" in text or "again from its source" in text or "git" in text for text in advice)
     assert summary.endswith("1 failed")
 
 

@@ -150,7 +150,7 @@ def test_every_page_has_a_twin(client: TestClient, registry: Registry) -> None:
         ("/search?limit=5&limit=6", 400, "several times"),
         ("/search?lmit=5", 400, "no argument"),
         ("/search?mode=none", 400, "Valid are auto"),
-        ("/search?filters=x", 400, "no filter"),
+        ("/search?filters=x", 400, "not a filter"),
         ("/search?q=titel:deploy", 400, "title:deploy"),
         ("/item/tool/ops/deplo", 404, "ops/deploy"),
         ("/item/tol/ops/deploy", 400, "directive"),
