@@ -1,8 +1,8 @@
-"""The only writer and reader of Whoosh: schema, analysis, codec, build, refresh, snapshot.
+"""The index: schema, analysis, storage format, build, refresh, snapshots. Only this room uses Whoosh.
 
-An index belongs to one space root and is shared by every project that sees it. Whoosh owns its folder, schema, segment
-list, generations, write lock and deletions; each segment is one file of memory-mapped numpy arrays. What files say goes
-in through :class:`rye.index.refresh.SpaceIndex`; what queries read comes out through :class:`rye.index.reader.Reader`::
+An index belongs to one space root and is shared by every project that sees it. Whoosh defines its folder, schema,
+segment list, generations, write lock and deletions. Each segment is one file of memory-mapped numpy arrays. Files are
+indexed by :class:`rye.index.refresh.SpaceIndex`; queries read through :class:`rye.index.reader.Reader`::
 
     index = SpaceIndex(root, folder)
     snapshot = index.refresh().snapshot

@@ -1,17 +1,17 @@
 """Text → terms: NFKC, case folding, splitting at non-alphanumerics, joiners and camelCase, joined forms.
 
-Signs that are part of a name are kept in a form of their own beside the bare word: ``c++`` beside ``c``, ``.net``
-beside ``net``. So are operators of programming languages (``->``) and symbols (``🌿``), which have no word beside them.
+Signs that are part of a name give an additional term: ``c++`` beside ``c``, ``.net`` beside ``net``. Operators of
+programming languages (``->``) and symbols (``🌿``) are terms by themselves.
 
-In scripts without blanks between words every letter is a part, together with its marks. A word there is a row of parts
-and is found wherever it stands, as the words of other scripts that are written in several parts.
+In scripts without blanks between words, every letter with its marks is a part. A word is then a row of parts and
+matches anywhere, like a word of another script that has several parts.
 
-One *chunk* is a run such as ``rye/file-system/readAll``. Its *parts* (``rye file system read all``) take consecutive
-positions; its *joined forms* (``ryefilesystemreadall``, and ``filesystem``, ``readall`` for the segments between
-slashes) stand at the position of their first part. Letters before digits at the end of a piece are a part
-(``oauth2`` is ``oauth 2``), and so are digits before letters alone (``10GB`` is ``10 gb``) and the v of a version
-(``v1.2`` is ``v 1 2``); capitals with an s are one part (``PDFs``). A sign that stands alone takes no position: it has
-that of the word after it. Only this module decides what a word is; the query side asks it too.
+One *chunk* is a run such as ``rye/file-system/readAll``. Its *parts* (``rye file system read all``) have consecutive
+positions. Its *joined forms* (``ryefilesystemreadall``, and ``filesystem``, ``readall`` for the segments between
+slashes) have the position of their first part. Letters before digits at the end of a piece are a part (``oauth2`` is
+``oauth 2``), and so are digits before letters only (``10GB`` is ``10 gb``) and the v of a version (``v1.2`` is
+``v 1 2``). Capitals with an s are one part (``PDFs``). A sign that stands alone takes no position; it has that of the
+next word. Only this module decides what a word is; queries use it too.
 
     >>> [(token.term, token.offset) for token in analyze_chunk("file-system")]
     [('file', 0), ('filesystem', 0), ('system', 1)]
@@ -37,30 +37,30 @@ MAX_TERM = 255
 """Longest term in characters; longer ones are cut."""
 
 MAX_LOCATED = 10_000
-"""Characters of a chunk in which tokens are located."""
+"""Tokens are located in at most this many characters of a chunk."""
 
 VALUE_GAP = 100
-"""Positions left free between two values of a field, so that no phrase spans them."""
+"""Positions between two values of a field, so that no phrase spans them."""
 
 JOINERS = "_-./'"
 
 _OPERATORS = "-> => <- <= >= == != === !== <=> && :: := += -= *= /= <> << >> ~> =~ !~ @> <@"
 OPERATORS = frozenset(_OPERATORS.split())
-"""Operators of programming languages that are terms, each of two or three signs."""
+"""Operators of programming languages that are terms; each has two or three signs."""
 
 OPERATOR_SIGNS = "<>=!&|+-?~*/%^@$:"
-"""No operator stands beside one of these."""
+"""An operator is not recognized next to one of these."""
 
 _LONGEST_LONE = max(map(len, OPERATORS))
 
 SIGNS = "+#"
-"""Signs that may end a name, such as ``C++``; one or two of the first, one of the second."""
+"""Signs that may end a name, such as ``C++``: one or two plus signs, or one ``#``."""
 
 _BESIDE = f"[{re.escape(OPERATOR_SIGNS)}]"
 _OPERATOR = rf"(?<!{_BESIDE})(?:{'|'.join(map(re.escape, sorted(OPERATORS, key=len, reverse=True)))})(?!{_BESIDE})"
 _LED = r"(?<![\w\-./])(?:(?<![+#])\#|--?|\.)(?=[0-9]*[A-Za-z])[A-Za-z0-9]++(?!\w|[+#]|[\-./]++\w)"  # .net, -v, #tag
 _ENDED = r"(?:(?<=[A-Za-z0-9])(?:\+\+?|\#)(?![\w+#=]))?"
-_JOINED = r"(?:[_\-./]++|(?<=[A-Za-z])'(?=[A-Za-z]))"  # an apostrophe joins letters alone
+_JOINED = r"(?:[_\-./]++|(?<=[A-Za-z])'(?=[A-Za-z]))"  # an apostrophe only joins letters
 _ASCII_CHUNK = re.compile(rf"({_OPERATOR}|{_LED}|[A-Za-z0-9]++(?:{_JOINED}[A-Za-z0-9]++)*+{_ENDED})")
 _ASCII = bytes(range(128))
 _MARKS = re.compile(r"(?:[^\w\x00-\x7f]|[\uff9e\uff9f]){32,}")
@@ -69,13 +69,13 @@ _VOWELS = re.compile(
     "[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
     "\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed]"
 )
-"""Vowel signs and points of Hebrew and Arabic, which are seldom written, and the letter that only fills a line."""
+"""Vowel signs and points of Hebrew and Arabic, which are seldom written, and the letter that only stretches a line."""
 
 _ACCENTS = re.compile(r"[\u0300-\u036f]+")
 _BASIC = str.maketrans(
     {"\u0131": "i", "ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ŧ": "t", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe"}
 )
-"""Letters that are no composition of a basic letter and an accent, and how they are written without."""
+"""Letters that do not decompose into a basic letter and an accent → their basic form."""
 
 ONE_JOINER = {ord("-"): "_", ord("."): "_", ord("'"): "_"}
 _BEFORE_DIGITS = r"(?<=[A-Za-z][A-Za-z])(?=[0-9]++(?![A-Za-z0-9]))"
@@ -83,13 +83,13 @@ _ACRONYM_ENDS = r"(?<=[A-Z])(?=[A-Z](?!s(?![A-Za-z]))[a-z])"  # HTTP|Server, but
 _ASCII_CAMEL = re.compile(rf"(?<=[a-z0-9])(?=[A-Z])|{_ACRONYM_ENDS}|{_BEFORE_DIGITS}")
 _NUMBERED = re.compile(_BEFORE_DIGITS)
 _LEADING = re.compile(r"(?<![A-Za-z0-9])([vV](?=[0-9])|[0-9]++(?=[A-Za-z]++(?![A-Za-z0-9])))")
-"""What begins a piece and is a part: the v of a version, and digits before letters alone."""
+"""A part at the start of a piece: the v of a version, or digits before letters only."""
 _BOXES = range(0x2500, 0x25A0)
-"""Box drawing and block elements, with which trees and tables are drawn."""
+"""Box drawing and block elements, which draw trees and tables."""
 
 
 class Token(NamedTuple):
-    """One term of a chunk at its position relative to the chunk; ``part`` is False for a joined form."""
+    """One term of a chunk, with its position relative to the chunk; ``part`` is False for a joined form."""
 
     term: str
     offset: int
@@ -97,7 +97,7 @@ class Token(NamedTuple):
 
 
 class Located(NamedTuple):
-    """One token of a chunk with its position and its ``[start, end)`` character range, both relative to the chunk."""
+    """One token of a chunk, with its position and its character range ``[start, end)``, both relative to the chunk."""
 
     term: str
     position: int
@@ -107,13 +107,13 @@ class Located(NamedTuple):
 
 
 def normalize(text: str) -> str:
-    """Return the NFKC form, without characters that nobody sees, that positions and character ranges refer to."""
+    """Return the NFKC form without invisible characters; positions and character ranges refer to it."""
     if text.isascii():
         return text
-    text = text.replace("\u2019", "'")  # the apostrophe as it is printed
+    text = text.replace("\u2019", "'")  # the typographic apostrophe
     if len(text) <= MAX_TERM and unicodedata.is_normalized("NFKC", text) and not has_invisible(text):
         return text
-    others = beyond_ascii(text)  # few, most of the time; what is looked for below is among them
+    others = beyond_ascii(text)  # usually few, and all that matters below
     if has_invisible(others):
         text = visible(text)
     if _MARKS.search(others) and any(map(_class, set(others))):
@@ -127,13 +127,13 @@ def beyond_ascii(text: str) -> str:
 
 
 def _in_order(run: re.Match[str]) -> str:
-    """Put a long run of marks into canonical order, which ``unicodedata`` would do in time quadratic in its length."""
+    """Put a long run of marks into canonical order; ``unicodedata`` would take time quadratic in its length."""
     pieces = (sorted(marks, key=_class) for _, marks in groupby(run.group(), key=lambda ch: _class(ch) > 0))
     return "".join(ch for piece in pieces for ch in piece)
 
 
 def _class(ch: str) -> int:
-    """Return the combining class; that of the narrow voicing marks is what they are normalized to."""
+    """Return the combining class; narrow voicing marks have that of their normalized form."""
     return 8 if ch in "\uff9e\uff9f" else unicodedata.combining(ch)
 
 
@@ -144,13 +144,13 @@ def fold(text: str) -> str:
 
 
 def fold_text(text: str) -> str:
-    """Casefold normalized text and normalize it again, so that folding can be repeated without change."""
+    """Casefold normalized text and normalize it again, so that folding twice changes nothing."""
     return text.lower() if text.isascii() else normalize(_VOWELS.sub("", text.casefold()))
 
 
 @lru_cache(maxsize=64)
 def _chunk_pattern(marks: str, symbols: str) -> re.Pattern[str]:
-    """Return the pattern of a chunk, a group, where ``marks`` belong to words and each of the ``symbols`` is one."""
+    """Return the pattern of a chunk, with one group; ``marks`` belong to words, each of ``symbols`` is a chunk."""
     inside = re.escape(marks)
     joined = r"(?:[_\-./]++|(?<=[^\W\d_])'(?=[^\W\d_]))"
     word = rf"[^\W_]++(?:{joined}[^\W_]++)*+"
@@ -172,7 +172,7 @@ def _pattern_for(text: str) -> re.Pattern[str]:
 
 @lru_cache(1 << 12)
 def is_symbol(text: str) -> bool:
-    """Return whether a text is one character beyond ASCII that is a term by itself, such as an emoji or an arrow."""
+    """Return whether a text is one non-ASCII character that is a term by itself, such as an emoji or an arrow."""
     if len(text) != 1 or text <= "\x7f" or ord(text) in _BOXES:
         return False
     return unicodedata.category(text) in {"So", "Sm", "Sc"}
@@ -184,7 +184,7 @@ def is_lone(chunk: str) -> bool:
 
 
 def sign_form(chunk: str) -> str:
-    """Return the term of a chunk that has a sign before or behind it: ``c++`` of ``lib/C++``; empty without one."""
+    """Return the term with a sign at its start or end, such as ``c++`` of ``lib/C++``; empty if there is none."""
     if not chunk or not chunk.isascii() or is_lone(chunk):
         return ""
     if chunk[-1] in SIGNS:
@@ -199,7 +199,7 @@ def chunks(normalized: str) -> list[str]:
 
 
 def pieces(normalized: str) -> list[str]:
-    """Return a normalized text in pieces: every second one is a chunk, the others are what stands between these."""
+    """Split normalized text: every second piece is a chunk, the others are the text between chunks."""
     return _pattern_for(normalized).split(normalized)
 
 
@@ -213,7 +213,7 @@ def with_borders(text: str) -> str:
 
 
 def _camel(piece: str) -> list[str]:
-    """Split at the borders that :func:`with_borders` marks; beyond ASCII those before capitals and last numbers."""
+    """Split at the borders that :func:`with_borders` marks; non-ASCII text only before capitals and final numbers."""
     if piece.isdigit() or (piece.islower() and piece.isalpha()):
         return [piece]
     if piece.isascii():
@@ -236,15 +236,15 @@ _UNSPACED = (
     "\u1780-\u17b3\u17d7\u17dc"  # Khmer
     "\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Han
     "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff"  # kana, bopomofo
-    "\uac00-\ud7a3"  # Hangul: it has blanks, but its words carry their particles
+    "\uac00-\ud7a3"  # Hangul: has blanks, but particles join its words
     "\U0001aff0-\U0001b16f\U00020000-\U0003ffff"  # rarer kana and Han
 )
-"""Ranges of the letters of scripts without blanks between words; they have no case."""
+"""Ranges of letters in scripts without blanks between words; they have no case."""
 
 
 @cache
 def _unit() -> re.Pattern[str]:
-    """Return the pattern of such a letter, a group, with its marks; or of a run without any. It is made when needed."""
+    """Return a pattern for one unspaced letter, a group, with its marks, or for a run without such letters."""
     return re.compile(rf"([{_UNSPACED}])\W*|[^{_UNSPACED}]+")
 
 
@@ -259,12 +259,11 @@ def _row() -> re.Pattern[str]:
 
 
 def is_row_of_letters(chunk: str) -> bool:
-    """Return whether a chunk is letters of scripts without blanks and nothing else: each is a part as it stands."""
+    """Return whether a chunk consists only of letters of scripts without blanks, so that each is a part."""
     return _row().fullmatch(chunk) is not None
 
 
 def _split_piece(piece: str) -> list[str]:
-    """Return the folded parts of what stands between joiners."""
     if piece.isascii():
         return list(map(fold, _camel(piece)))
     units = ([unit[0]] if unit.lastindex else _camel(unit[0]) for unit in _unit().finditer(piece))
@@ -272,13 +271,13 @@ def _split_piece(piece: str) -> list[str]:
 
 
 def has_signs(text: str) -> bool:
-    """Return whether a word has a sign that is part of its name, or is made of signs."""
+    """Return whether a word has a sign that is part of its name, or consists of signs."""
     found = chunks(normalize(text))
     return not any(map(split_chunk, found)) or any(map(sign_form, found))
 
 
 def split_chunk(chunk: str) -> list[list[str]]:
-    """Split a chunk into its ``/`` segments and each into its folded parts; segments without parts are left out."""
+    """Split a chunk at ``/`` into segments, and each into its folded parts; leave out segments without parts."""
     if is_lone(chunk):
         return []
     chunk = chunk.strip(SIGNS)
@@ -294,21 +293,21 @@ def split_chunk(chunk: str) -> list[list[str]]:
 
 
 def joined(parts: list[str]) -> str:
-    """Return the joined form of several parts; a mark that begins a part may compose with the end of the one before."""
+    """Return the joined form of parts; a mark that begins a part may combine with the end of the part before."""
     return fold("".join(parts))
 
 
 def is_plain(text: str) -> bool:
-    """Return whether a text is one part as it stands: few enough ASCII letters and digits, none of them a capital."""
+    """Return whether a text is exactly one part: lower-case ASCII letters and digits, not too long."""
     if not (text.isascii() and text.isalnum() and len(text) <= MAX_TERM):
         return False
     return text.isdigit() or (text.islower() and (text.isalpha() or "_" not in with_borders(text)))
 
 
 def analyze_chunk(chunk: str) -> list[Token]:
-    """Return the tokens of one chunk by offset; at one offset the part comes first, then longer joined forms.
+    """Return the tokens of one chunk by offset; at each offset, the part comes first, then longer joined forms.
 
-    A segment that ends in a number is also joined without it: ``oauth`` of ``OAuth2``.
+    A segment that ends in a number is also joined without the number: ``oauth`` of ``OAuth2``.
     """
     if is_lone(chunk):
         return [Token(chunk, 0, part=False)]
@@ -334,18 +333,18 @@ def analyze_chunk(chunk: str) -> list[Token]:
 
 
 def is_short(chunk: str) -> bool:
-    """Return whether a chunk is ASCII and not too long for a term, so that folding does not change its length."""
+    """Return whether a chunk is ASCII and not too long for a term; folding then keeps its length."""
     return len(chunk) < MAX_TERM and chunk.isascii()
 
 
 def searchable(text: str) -> bool:
-    """Return whether there is a letter, digit, operator or symbol to search for."""
+    """Return whether a text has a letter, digit, operator or symbol to search for."""
     normalized = normalize(text)
     return any(map(str.isalnum, normalized)) or any(map(is_lone, chunks(normalized)))
 
 
 def parts(text: str) -> list[str]:
-    """Return the parts of a text in order, without joined forms: what a phrase is made of."""
+    """Return the parts of a text in order, without joined forms, as a phrase needs them."""
     words = text.split()
     if all(map(is_plain, words)):
         return words
@@ -353,10 +352,10 @@ def parts(text: str) -> list[str]:
 
 
 def glob_parts(glob: str) -> list[str]:
-    r"""Return the folded parts of a glob, whose borders are where a word has them.
+    r"""Return the folded parts of a glob, split at the same borders as a word.
 
-    ``*`` and ``?`` belong to the part they touch; a ``\``-escaped character stands for itself, and so is a border when
-    it is no word character.
+    ``*`` and ``?`` belong to the part they touch. A ``\``-escaped character is literal, so it is a border if it is not
+    a word character.
 
         >>> glob_parts("rye/Core/*")
         ['rye', 'core', '*']
@@ -380,10 +379,10 @@ def glob_parts(glob: str) -> list[str]:
 
 
 def _glob_in_run(piece: str) -> list[str]:
-    """Return a folded piece of a glob so that it is matched anywhere in text without blanks.
+    """Return the parts of a folded piece of a glob, so that it matches anywhere in text without blanks.
 
-    A star at such an end has nothing to say. What then has no wildcard is a row of parts; else it is compared with
-    whole runs, which are terms as joined forms.
+    A star next to an unspaced letter at either end is redundant. If no wildcard is left, the result is a row of parts;
+    else it is a glob for whole runs, whose joined forms are terms.
     """
     starts = is_unspaced(piece.lstrip("*?"))
     ends = [unit.lastindex == 1 for unit in _unit().finditer(piece.rstrip("*?"))][-1:] == [True]
@@ -395,15 +394,15 @@ def _glob_in_run(piece: str) -> list[str]:
 
 
 def locate_chunks(normalized: str, start: int = 0) -> Iterator[tuple[int, str]]:
-    """Yield ``(first character, chunk)`` of every chunk of a normalized text, from a place where no chunk goes on."""
+    """Yield the first character and the text of every chunk of normalized text; `start` must not be in a chunk."""
     return ((match.start(), match.group()) for match in _pattern_for(normalized).finditer(normalized, start))
 
 
 def locate(chunk: str, most: int = MAX_LOCATED) -> tuple[Located, ...]:
-    """Return the tokens of a chunk with their places in it, for highlighting.
+    """Return the tokens of a chunk with their character ranges, for highlighting.
 
-    A part that cannot be found literally (folding changed its length) gets the chunk's whole range. Of a longer chunk
-    than ``most`` characters only what is whole up to there is located.
+    A part that is not found literally, because folding changed its length, gets the range of the whole chunk. In a
+    chunk longer than ``most`` characters, only tokens that end before that are located.
     """
     if len(chunk) <= most:
         return _located_short(chunk) if len(chunk) <= MAX_TERM else _located(chunk)
@@ -416,7 +415,7 @@ def locate(chunk: str, most: int = MAX_LOCATED) -> tuple[Located, ...]:
 
 def _located(chunk: str) -> tuple[Located, ...]:
     tokens = analyze_chunk(chunk)
-    # parts are looked for from left to right, each behind the one before; ranges: by offset, where the part stands
+    # parts are searched from left to right, each after the previous one; ranges: by offset, the range of the part
     lowered, cursor, ranges = chunk.casefold(), 0, dict[int, tuple[int, int]]()
     for token in tokens:
         if token.part:
@@ -440,7 +439,7 @@ _located_short = lru_cache(maxsize=8192)(_located)
 
 
 def _end_of_joined(token: Token, ranges: dict[int, tuple[int, int]]) -> int:
-    """Return where a joined form ends: the end of the part at which its length is used up."""
+    """Return where a joined form ends: the end of the part that completes its length."""
     length, offset, end = len(token.term), token.offset, 0
     while length > 0 and offset in ranges:
         start, end = ranges[offset]
@@ -450,11 +449,11 @@ def _end_of_joined(token: Token, ranges: dict[int, tuple[int, int]]) -> int:
 
 
 _ACRONYMS = re.compile(r"(?:[a-z]{2,}u|[b-df-hj-np-tv-xz]{3,})s")
-"""What may be an acronym in plural: it has no vowel, or one before the s."""
+"""Matches a possible acronym in plural: it has no vowel, or only a u before the s."""
 
 
 class _Stemmer(threading.local):
-    """One stemmer for each thread, as it serves one at a time."""
+    """One stemmer for each thread, because a stemmer is not thread-safe."""
 
     def __init__(self) -> None:
         self.stem = Stemmer.Stemmer("english").stemWord
@@ -464,7 +463,7 @@ _local = _Stemmer()
 
 
 def without_accents(term: str) -> str:
-    """Return a folded term in basic letters: ``zürich`` as ``zurich``. Of scripts with other marks nothing is left out.
+    """Return a folded term in basic letters, such as ``zurich`` for ``zürich``. Marks of other scripts are kept.
 
     >>> without_accents("łódź")
     'lodz'
@@ -482,7 +481,7 @@ def stem(term: str) -> str:
 
 
 def without_plural(term: str, stemmed: str) -> str:
-    """Return a stem without the s of an acronym in plural, which Snowball leaves: that of ``pdfs``, ``gpus``.
+    """Return a stem without the s of an acronym in plural, such as ``pdfs`` or ``gpus``, which Snowball keeps.
 
     >>> without_plural("pdfs", "pdfs"), without_plural("dns", "dns")
     ('pdf', 'dns')

@@ -1,10 +1,10 @@
 """Many texts → the tokens of each as flat arrays, for indexing documents.
 
-The idea: texts are split at white space, and each distinct word between is cut into chunks and analyzed once, all new
-ones of a batch together, by operations on joined text. What is left per document is a look-up of each of its words.
+Texts are split at white space. Each distinct word is cut into chunks and analyzed once, all new words of a batch
+together, by operations on joined text. For each document, only a look-up of its words is left.
 
-The invariant: whatever the company and the batch, a chunk has exactly the tokens that
-:func:`rye.index.analysis.analyze_chunk` gives it. Chunks with signs, of mixed scripts or too long go through that one.
+The invariant: whatever the batch, a chunk has exactly the tokens that :func:`rye.index.analysis.analyze_chunk` gives
+it. Chunks with signs, of mixed scripts or too long are analyzed by that function.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Int32s = npt.NDArray[np.int32]
 
 _TOO_MANY = ("__", "_/", "/_", "//")
 _ONE_EACH = ((re.compile(r"_*/[_/]*"), "/"), (re.compile(r"__+"), "_"))
-"""Several joiners side by side, and the one that they count as."""
+"""Matches several joiners in a row, and the one they are equal to."""
 
 
 def _bytes(text: str) -> Bytes:
@@ -47,19 +47,19 @@ _DIGIT, _MARK = (np.isin(np.arange(256), _bytes(each)) for each in (digits, "_/\
 _UNDERSCORE, _NEWLINE = b"_\n"
 
 _BY_ITSELF = "\0"
-"""Before a chunk that is its own spelling."""
+"""Marks a chunk that is its own spelling."""
 
 
 def spelled(chunks: Sequence[str]) -> list[str]:
-    """Return the spelling of each chunk: its parts in lower case, between them ``_`` or ``/``.
+    """Return the spelling of each chunk: its parts in lower case, separated by ``_`` or ``/``.
 
-    Chunks of one spelling have the same tokens, so only one of them is analyzed. A chunk that is not ASCII, too long
-    for a term, or has signs is its own spelling, behind a mark.
+    Chunks with the same spelling have the same tokens, so only one of them is analyzed. A chunk that is not ASCII, is
+    too long for a term, or has signs is its own spelling, after a mark.
 
         >>> spelled(["readAll", "read-all", "rye/HTTPServer"])
         ['read_all', 'read_all', 'rye/http_server']
     """
-    # all chunks in one text, a line each; those that are their own spelling leave an empty line
+    # all chunks in one text, one per line; those that are their own spelling give an empty line
     plain = [chunk[:1].isalnum() and chunk[-1] not in SIGNS and is_short(chunk) for chunk in chunks]
     lines = [chunk if is_plain else "" for chunk, is_plain in zip(chunks, plain, strict=True)]
     text = with_borders("\n".join(lines)).lower().translate(ONE_JOINER)
@@ -71,12 +71,12 @@ def spelled(chunks: Sequence[str]) -> list[str]:
 
 
 def analyze_spelled(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, Ints]:
-    """Return the tokens of chunks given how they are spelled, in no order.
+    """Return the tokens of chunks given their spellings, in no particular order.
 
     Returns:
-        The terms; which chunk each belongs to; its position relative to the chunk; and how many parts each chunk has.
+        The terms; the chunk of each; its position relative to the chunk; and the number of parts of each chunk.
     """
-    # of most chunks the parts can be read off the spelling
+    # the parts of most chunks follow from the spelling
     usual = np.asarray([spelling[0] != _BY_ITSELF for spelling in spellings], bool)
     single = np.fromiter(map(str.isalnum, spellings), bool, len(spellings)) & usual  # one part, the spelling itself
     alone, several, others = map(np.flatnonzero, (single, usual & ~single, ~usual))
@@ -110,27 +110,26 @@ def analyze_spelled(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, In
 
 
 def _forms(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, Ints]:
-    """Do the same for chunks of several parts: the parts, all of them joined, and segments of more than one.
+    """Return the same as :func:`analyze_spelled` for chunks of several parts.
 
-    Segments that end in a number are joined without it as well.
-
-    For ``rye/file_system`` the parts are rye, file and system, the whole is ryefilesystem, the segment filesystem.
+    The terms are the parts, all parts joined, and the joined segments of several parts; segments that end in a number
+    are also joined without it. For ``rye/file_system``, these are rye, file, system, ryefilesystem and filesystem.
     """
     text = "\n".join(spellings)
     units = _bytes(text)
-    marks = units[_MARK[units]]  # what stands between each two parts, of all chunks
-    # per part of any chunk: does it begin a chunk, a segment; and the number of its chunk
+    marks = units[_MARK[units]]  # the separators between parts, of all chunks
+    # per part of any chunk: whether it begins a chunk or a segment, and the number of its chunk
     begins_chunk = np.concatenate([[True], marks == _NEWLINE])
     begins_segment = np.concatenate([[True], marks != _UNDERSCORE])
     owners, firsts, segments = np.cumsum(begins_chunk) - 1, np.flatnonzero(begins_chunk), np.flatnonzero(begins_segment)
     # per part: its position in its chunk; per chunk: its parts; per segment: its parts
     offsets, counts = np.arange(len(owners)) - firsts[owners], np.diff(firsts, append=len(owners))
     sizes = np.diff(segments, append=len(owners))
-    # a segment is joined if it is neither one part, which is there already, nor the whole chunk
+    # join a segment unless it is a single part or the whole chunk, which are there already
     inner = (sizes > 1) & (sizes < counts[owners[segments]])
-    # a segment of letters that ends in a number is joined without that, too, unless one part is left
+    # also join a segment of letters without its final number, unless one part is left
     is_number = np.bitwise_and.reduceat(_DIGIT[units] | _MARK[units], np.append(0, np.flatnonzero(_MARK[units]) + 1))
-    words = np.append(0, np.cumsum(~is_number))  # before each part: how many are no numbers
+    words = np.append(0, np.cumsum(~is_number))  # before each part: how many are not numbers
     numbered = (sizes > len("ab")) & is_number[segments + sizes - 1] & (words[segments + sizes] > words[segments])
     joined = text.replace("_", "")
     parts = text.replace("/", "_").replace("\n", "_").split("_")
@@ -152,26 +151,26 @@ def _forms(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, Ints]:
 
 
 class Interned(defaultdict[str, int]):
-    """A dict that numbers its keys in the order in which they are first asked for."""
+    """A dict that numbers its keys in the order of their first look-up."""
 
     def __init__(self) -> None:
         super().__init__(count().__next__)
         self._taken = 0
 
     def taken(self) -> list[str]:
-        """Return the keys numbered since this was asked before."""
+        """Return the keys that were added since the last call."""
         fresh = list(islice(reversed(self), len(self) - self._taken))
         self._taken = len(self)
         return fresh[::-1]
 
 
 class Vocabulary:
-    """The words that have been met; each chunk in them is analyzed once.
+    """The words seen so far; each chunk in them is analyzed once.
 
     Attributes:
         terms: Term → number.
         starts: Tokens of chunk c are ``[starts[c], starts[c + 1])``.
-        part_counts: Parts of each chunk.
+        part_counts: Number of parts of each chunk.
         token_terms, token_offsets: Term number of each token, and its position relative to the chunk.
     """
 
@@ -183,11 +182,11 @@ class Vocabulary:
         self.token_offsets = array("i")
         self._spellings = Interned()
         self._words = Interned()
-        self._chunks = array("i")  # those of each word, one word after the other
+        self._chunks = array("i")  # the chunks of each word, word after word
         self._ends = array("q", [0])
 
     def read(self, texts: Sequence[str]) -> tuple[Int32s, Ints]:
-        """Return the chunk numbers of all texts, one text after the other, and how many each text has."""
+        """Return the chunk numbers of all texts, text after text, and how many chunks each text has."""
         split = [analysis.normalize(text).split() for text in texts]
         counts = ends_of(list(map(len, split)))
         words = np.fromiter(map(self._words.__getitem__, chain.from_iterable(split)), np.int64, counts[-1])
@@ -199,7 +198,7 @@ class Vocabulary:
         return np.asarray(self._chunks)[ranges(starts, stops)], np.diff(ends_of(stops - starts)[counts])
 
     def _learn(self, chunks: Sequence[str]) -> Int32s:
-        """Return the number of each chunk, analyzing those that are spelled as none before."""
+        """Return the number of each chunk; analyze those with a new spelling."""
         found = np.fromiter(map(self._spellings.__getitem__, spelled(chunks)), np.int32, len(chunks))
         terms, owners, offsets, counts = analyze_spelled(fresh := self._spellings.taken())
         numbers = np.fromiter(map(self.terms.__getitem__, terms), np.int32, len(terms))

@@ -1,11 +1,11 @@
-"""The folders that hold the indexes: their places, their safety, and the locks by which processes share them.
+"""The folders of the indexes: where they are, whether they are safe, and the locks by which processes share them.
 
-An index decides what is found, so it is only ever read from a folder that belongs to this user, that nobody else can
-write to, and that no project could have brought along. Nothing in it is unpickled.
+An index decides what a search finds. So it is only read from a folder that belongs to this user, that nobody else can
+write to, and that cannot come from a project. Nothing in it is unpickled.
 
-Writers of a folder take turns by locking a file in it. A lock belongs to the open file, not to its name, so whoever
-holds one looks again whether the name still leads to that file: after somebody has removed the folder, a lock on the
-old file keeps nobody out. For the same reason, lock files are never removed.
+Writers of a folder take turns by locking a file in it. A lock belongs to the open file, not to its name. So after
+locking, a process checks that the name still refers to that file: if the folder was removed, a lock on the old file
+keeps nobody out. For the same reason, lock files are never removed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 VARIABLE = "RYE_CACHE_DIR"
 LOCK_SUFFIX = "LOCK"
-"""The suffix of the names of lock files."""
+"""The suffix of lock file names."""
 
 _FORMAT = "v1"
 _POLL = 0.02
@@ -61,12 +61,12 @@ def default_cache_dir() -> Path | None:
 
 
 def prepare(cache: Path | None, *, project: Path | None) -> tuple[Path, str]:
-    """Return ``(folder, warning)``: a folder that exists, belongs to this user alone, and lies in no project.
+    """Return ``(folder, warning)``: an existing folder that only this user can use and that is not in the project.
 
-    If it is None or cannot be made, a private temporary folder that lives as long as the process replaces it.
+    If the folder is None or cannot be made, use a private temporary folder until the process ends.
 
     Raises:
-        EnvironmentFault: The folder belongs to someone else, others may write to it, or it lies inside the project.
+        EnvironmentFault: The folder belongs to someone else, others may write to it, or it is inside the project.
     """
     if cache is None:
         warning = f"there is no home folder for the index, so it is kept in a temporary one; set {VARIABLE} to keep it"
@@ -82,7 +82,7 @@ def prepare(cache: Path | None, *, project: Path | None) -> tuple[Path, str]:
 
 
 def replaced_warning(folder: Path, reason: str) -> str:
-    """Return the warning about a folder that :func:`temporary_folder` replaces."""
+    """Return the warning that a temporary folder replaces a cache folder."""
     return f"cannot write the cache folder {folder} {reason}; this search indexed in a temporary folder"
 
 
@@ -90,7 +90,7 @@ def temporary_folder() -> Path:
     """Make a private temporary folder, which is removed when the process ends.
 
     Raises:
-        EnvironmentFault: There is no place for temporary files either.
+        EnvironmentFault: No temporary folder can be made.
     """
     try:
         folder = Path(tempfile.mkdtemp(prefix="rye-index-"))
@@ -103,10 +103,10 @@ def temporary_folder() -> Path:
 
 
 def folder_for(cache: Path, root: Path, source: str, *, project: Path | None = None) -> Path:
-    """Return the folder of one space root's index, named by a hash of where the root is.
+    """Return the folder of one space root's index; its name is a hash of the root's location.
 
-    It is made unless the cache cannot be written to; then an index that is there is still read. Anything but a folder
-    under its name is removed, since only rye names anything there.
+    It is created if the cache is writable; an existing index can be read even if it is not. Anything with that name
+    that is not a folder is removed, because only rye creates such names.
 
     Raises:
         EnvironmentFault: It belongs to someone else, others may write to it, or it is a link into the project.
@@ -129,9 +129,9 @@ def folder_for(cache: Path, root: Path, source: str, *, project: Path | None = N
 def _refuse_inside(cache: Path, project: Path | None) -> None:
     if project is None:
         return
-    root, place = Path(os.path.realpath(project)), Path(os.path.realpath(cache))  # resolve() fails where links go round
+    root, place = Path(os.path.realpath(project)), Path(os.path.realpath(cache))  # resolve() fails on cycles of links
     home = os.path.realpath(os.path.expanduser("~"))
-    # a home folder may be a project, and the cache is in it; but not among its items
+    # the home folder may be a project that contains the cache, but not among its items
     if str(root) == home and not place.is_relative_to(root / ".ai"):
         return
     if place.is_relative_to(root):
@@ -144,7 +144,7 @@ def _refuse_inside(cache: Path, project: Path | None) -> None:
 
 
 def _check_owner(folder: Path) -> None:
-    """Refuse a folder that belongs to another user or that others may write to.
+    """Raise an error if a folder belongs to another user or others may write to it.
 
     Raises:
         EnvironmentFault: Code ``unsafe-cache``.
@@ -156,11 +156,11 @@ def _check_owner(folder: Path) -> None:
 
 @contextmanager
 def hold_lock(folder: Path, name: str, *, wait: float = 0.0) -> Iterator[bool]:
-    """Hold a lock; yields False when another process still has it after ``wait`` seconds of trying.
+    """Hold a lock; yield False if another process still has it after ``wait`` seconds.
 
     Raises:
         EnvironmentFault: The folder cannot be written to.
-        CancelledError: It has been cancelled while waiting.
+        CancelledError: The work was cancelled while waiting.
     """
     deadline = time.monotonic() + wait
     with write_faults(folder):
@@ -177,11 +177,11 @@ def hold_lock(folder: Path, name: str, *, wait: float = 0.0) -> Iterator[bool]:
 
 
 def _lock(folder: Path, name: str) -> int | None:
-    """Return the number of an open file that this process has locked, or None where another one has."""
+    """Return the descriptor of a file that this process has locked, or None if another process has it."""
     path = folder / name
     for _ in range(_TRIES):
         _make_private(folder)
-        if os.path.lexists(path) and not path.is_file():  # a pipe would hold up who opens it
+        if os.path.lexists(path) and not path.is_file():  # opening a pipe would block
             remove(path)
         try:
             lock = os.open(path, os.O_CREAT | os.O_WRONLY)
@@ -190,7 +190,7 @@ def _lock(folder: Path, name: str) -> int | None:
         if not _try_lock(lock):
             os.close(lock)
             return None
-        # the file may have been removed, and made anew, between opening and locking it
+        # the file may have been removed and created again between opening and locking it
         try:
             if os.path.samestat(os.fstat(lock), path.stat()):
                 return lock
@@ -201,7 +201,7 @@ def _lock(folder: Path, name: str) -> int | None:
 
 
 def _try_lock(number: int) -> bool:
-    """Lock an open file, as Whoosh's own writer does; return whether it could be locked at once."""
+    """Lock an open file as Whoosh's writer does; return whether that succeeded at once."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -220,7 +220,7 @@ def _try_lock(number: int) -> bool:
 
 
 def _unlock(number: int) -> None:
-    """Unlock and close a file. Closing is not enough: a forked process may have it open as well."""
+    """Unlock and close a file. Closing is not enough, because a forked process may have it open too."""
     if sys.platform == "win32":
         import msvcrt
 
@@ -233,7 +233,6 @@ def _unlock(number: int) -> None:
 
 
 def _make_private(folder: Path) -> None:
-    """Make a folder that only this user can enter, and missing folders above it likewise."""
     if not folder.is_dir():
         _make_private(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -241,7 +240,7 @@ def _make_private(folder: Path) -> None:
 
 @contextmanager
 def write_faults(folder: Path, kind: str = "the index") -> Iterator[None]:
-    """Turn an error of the operating system into an error of rye that says what to do.
+    """Turn an error of the operating system into an error of rye with a hint.
 
     Raises:
         EnvironmentFault: Something in the folder could not be written.
@@ -258,7 +257,7 @@ def write_faults(folder: Path, kind: str = "the index") -> Iterator[None]:
 
 
 def files_in(folder: Path, pattern: str = "*") -> list[Path]:
-    """Return the files of a folder whose names match; none where it vanishes meanwhile, as ``Path.glob`` may not."""
+    """Return the files of a folder that match; empty if the folder vanishes meanwhile, where ``Path.glob`` may fail."""
     try:
         found = list(folder.iterdir())
     except OSError:
@@ -267,7 +266,7 @@ def files_in(folder: Path, pattern: str = "*") -> list[Path]:
 
 
 def remove(path: Path) -> int:
-    """Remove a file, or a folder in its place, if it is there; return how many bytes that freed.
+    """Remove a file or folder if it exists; return how many bytes that freed.
 
     Raises:
         OSError: It cannot be removed.
@@ -285,7 +284,7 @@ def remove(path: Path) -> int:
 
 
 def try_remove(path: Path) -> None:
-    """Remove a file that nobody needs, or leave it for another time: somebody may have it open."""
+    """Remove an unneeded file; leave it if another process has it open."""
     try:
         remove(path)
     except OSError as error:

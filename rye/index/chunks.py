@@ -1,15 +1,16 @@
-"""The texts of an item that are embedded: only this file decides what a vector stands for.
+"""The texts of an item that are embedded; only this file decides what a vector stands for.
 
-Each text begins with what names the item, because a section is found by what it is about as much as by what it says:
+Each text begins with the names of the item, because a section is found by its topic as much as by its words:
 
-- the title, or the name where there is none, as words (``sendEmail`` → ``send Email``); the name, if it says more;
+- the title, or the name if there is none, as words (``sendEmail`` → ``send Email``); the name, if it adds anything;
 - the headings that lead to the section;
 - in the first section, the description and the tags;
-- the section's own text, in overlapping chunks where it is long.
+- the section's own text, in overlapping chunks if it is long.
 
-An item without sections, such as a tool, is one section: its description, tags, the names it defines, and what its data
-says in values named ``description`` (parameters, mostly). Each documented function, method and class of it is a further
-one: its name and its documentation. Code is not embedded: the mean of its tokens says little.
+An item without sections, such as a tool, is one section: its description, its tags, the names it defines, and the
+values named ``description`` in its data, which mostly describe parameters. Each of its documented functions, methods
+and classes is another section: name and documentation. Code is not embedded, because the mean of its tokens says
+little.
 """
 
 from __future__ import annotations
@@ -22,14 +23,15 @@ from rye.embedding.protocol import Embedder
 from rye.items.model import Documented, Item, Section
 
 RECIPE = 9
-"""Raised with every change of what is embedded, or of how vectors are stored; older files are not read."""
+"""Increased with every change of the embedded texts or of the storage of vectors; older files are not read."""
 
 CHUNK_CHARS, OVERLAP_CHARS = 2_000, 200
-"""Greatest size of the part of a section that one vector stands for, and the overlap of two neighbours."""
+"""Maximum characters of a section in one vector, and the overlap of neighbouring chunks."""
 
 HEAD_CHARS = 2_000
-"""Greatest length of title, headings, description, tags and names in one text, each and together; where chunks are
-smaller, that of the section's own text."""
+"""Maximum length of title, headings, description, tags and names in one text, each and together; if chunks are smaller,
+the size of a chunk.
+"""
 
 _JOINTS = re.compile(r"[_\-./]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -42,10 +44,10 @@ class Chunk(NamedTuple):
     """One text to embed.
 
     Attributes:
-        section: Ordinal of the section in its item. Of an item without sections 0 is the item itself, and the others
-            are the numbers of its symbols, from 1 on.
+        section: Ordinal of the section in its item. In an item without sections, 0 is the item itself, and the others
+            are the numbers of its symbols, starting at 1.
         number: Ordinal of the chunk in its section.
-        text: What is embedded.
+        text: The text to embed.
     """
 
     section: int
@@ -54,13 +56,13 @@ class Chunk(NamedTuple):
 
 
 def chunk_size(embedder: Embedder) -> tuple[int, int]:
-    """Return the size of the chunks that an embedder wants, and the overlap of two of them."""
+    """Return the chunk size and overlap that an embedder prefers."""
     chars, overlap = getattr(embedder, "chunk_chars", None), getattr(embedder, "overlap_chars", None)
     return chars or CHUNK_CHARS, OVERLAP_CHARS if overlap is None else overlap
 
 
 def chunks_of(item: Item, chars: int = CHUNK_CHARS, overlap: int = OVERLAP_CHARS) -> tuple[Chunk, ...]:
-    """Return the texts of an item in order, at least one. A later section without a text of its own has none."""
+    """Return the texts of an item in order, at least one. Sections after the first have none if they are empty."""
     names = _names(item)
     if not item.sections:
         itself = Chunk(0, 0, _joined([*names, *_about(item), *_details(item)], chars))
@@ -84,7 +86,7 @@ def _sectioned(item: Item, names: Sequence[str], size: tuple[int, int]) -> Itera
 
 
 def spans_of(section: Section, chars: int = CHUNK_CHARS, overlap: int = OVERLAP_CHARS) -> tuple[tuple[int, int], ...]:
-    """Return where the chunks of a section begin and end in its text; each but the last ends at a break if it can."""
+    """Return the bounds of the chunks in a section's text; all but the last end at a break if possible."""
     text, start, spans = section.text, 0, []
     while len(text) - start > chars:
         stop = _break(text, start + chars // 2, start + chars)
@@ -94,7 +96,7 @@ def spans_of(section: Section, chars: int = CHUNK_CHARS, overlap: int = OVERLAP_
 
 
 def _break(text: str, low: int, high: int) -> int:
-    """Return where to cut between two places: behind a paragraph, a line, a sentence or a word, the last there is."""
+    """Return where to cut between two places: after the last paragraph, else line, sentence or word."""
     for mark in _BREAKS:
         at = text.rfind(mark, low, high)
         if at >= 0:
@@ -107,13 +109,13 @@ def _names(item: Item) -> list[str]:
 
 
 def _words(text: str) -> str:
-    """Return an identifier as its words; text with spaces stays as it is."""
+    """Split an identifier into words; return text with spaces unchanged."""
     text = text.strip()
     return text if " " in text else _CAMEL.sub(" ", _JOINTS.sub(" ", text)).strip()
 
 
 def _about(item: Item, text: str = "") -> list[str]:
-    """Return description and tags; the description is left out where the text begins with it."""
+    """Return description and tags; leave out the description if the text begins with it."""
     start = _folded(item.description)[:_SAME_CHARS]
     return [item.description if start not in _folded(text[:CHUNK_CHARS]) else "", ", ".join(item.tags)]
 
@@ -123,13 +125,12 @@ def _folded(text: str) -> str:
 
 
 def _details(item: Item) -> list[str]:
-    """Return the names an item without sections defines, and the descriptions in its metadata."""
     symbols = ", ".join(_words(symbol.name) for symbol in item.symbols)
     return [symbols, *_descriptions(item.metadata)]
 
 
 def _descriptions(values: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
-    """Yield each ``description`` in nested metadata, with the name of the thing that it describes."""
+    """Yield each ``description`` in nested metadata, after the name of the thing it describes."""
     for key, value in values.items():
         inner = value if isinstance(value, list) else [value]
         for one in inner if depth < _MAX_DEPTH else ():
@@ -141,8 +142,8 @@ def _descriptions(values: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
 
 
 def _joined(parts: Sequence[str], chars: int) -> str:
-    """Return parts as sentences, none of them twice; what becomes longer than a chunk is cut."""
-    seen: dict[str, str] = {}  # by what is compared: letters and digits alone
+    """Join parts as sentences without repetitions, cut to the length of a chunk."""
+    seen: dict[str, str] = {}  # compared by letters and digits only
     left = min(HEAD_CHARS, chars)
     for part in parts:
         text = part.strip()[:left]

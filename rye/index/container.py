@@ -1,10 +1,10 @@
 """One file of named, memory-mapped numpy arrays: the storage format of the index. Nothing in it is ever unpickled.
 
 Layout: 8 bytes magic, then little-endian ``u32`` header length and ``u32`` CRC-32 of the header, the header (JSON:
-format version, meta, and per array its dtype, shape, offset, CRC-32), then the arrays, each on a 64-byte border.
+format version, meta, and per array its dtype, shape, offset, CRC-32), then the arrays, each aligned to 64 bytes.
 
-Small files are compared with their checksums whenever they are opened. Of a large one, which that would read whole, the
-header is checked, and the arrays when segments are merged or an index is repaired.
+The checksums of small files are checked whenever they are opened. Of large files only the header is checked then; the
+arrays are checked when segments are merged or an index is repaired.
 """
 
 from __future__ import annotations
@@ -32,34 +32,34 @@ from rye.index.terms import Strings
 MAGIC = b"RYEARR01"
 FORMAT_VERSION = 26
 FULL_CHECK_BYTES = 8 << 20
-"""Files up to this size are checked whole whenever they are opened."""
+"""Files up to this size are checked completely whenever they are opened."""
 
 IN_MEMORY = 1 << 20
-"""Bytes of an array made piece by piece that stay in memory."""
+"""Bytes of an array built from pieces that stay in memory."""
 
 _ALIGN = 64
 _PREFIX = struct.Struct("<8sII")
 _KINDS = frozenset("biuf")
 
 SYMPTOMS = (ArithmeticError, AttributeError, BufferError, LookupError, MemoryError, TypeError, ValueError, zlib.error)
-"""Errors that follow when arrays are whole but not what rye writes: readers do not check each number."""
+"""Errors caused by arrays that are intact but not what rye writes; readers do not check each number."""
 
 
 class DamagedError(Exception):
-    """The file is not a readable container. Callers of this room never see it: the index is rebuilt instead."""
+    """The file is not a readable container. It never leaves this room: the index is rebuilt instead."""
 
 
 class OutdatedError(DamagedError):
-    """The file is of another format version: nothing is wrong with it, but this version of rye cannot read it."""
+    """The file has another format version: it is intact, but this version of rye cannot read it."""
 
 
 def damage_text(error: Exception) -> str:
-    """Describe damage to an index, for a warning, given the error that it raised."""
+    """Describe damage to an index in a warning, given the error that it caused."""
     return str(error) if isinstance(error, DamagedError) else f"it is not what this version writes: {error!r}"
 
 
 def opener(path: str, flags: int) -> int:
-    """Open a regular file for :func:`open`, without waiting for the other end of a pipe in its place.
+    """Open a regular file for :func:`open`; do not block if it is a pipe.
 
     Raises:
         OSError: It cannot be opened, or is not a regular file.
@@ -72,13 +72,13 @@ def opener(path: str, flags: int) -> int:
 
 
 class Pieces:
-    """Whole numbers that are added piece by piece: more than memory holds, as a file without a name has them.
+    """Non-negative integers that are appended piece by piece, in an unnamed file if memory cannot hold them.
 
     Attributes:
-        shape: How many there are, as the shape of an array.
+        shape: Their number, as the shape of an array.
 
     Args:
-        folder: Where the file is; it is gone when the process ends.
+        folder: The folder of the file, which is removed when the process ends.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -89,19 +89,19 @@ class Pieces:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The smallest one that holds all numbers."""
+        """The smallest dtype that holds all numbers."""
         return np.dtype(np.min_scalar_type(self._most))
 
     @property
     def nbytes(self) -> int:
-        """How many bytes they take."""
+        """The number of bytes."""
         return self.shape[0] * self.dtype.itemsize
 
     def append(self, values: Array) -> None:
-        """Add a piece, of numbers from 0.
+        """Append non-negative numbers.
 
         Raises:
-            OverflowError: One has more than 32 bits.
+            OverflowError: A number has more than 32 bits.
         """
         self._most = max(self._most, int(values.max(initial=0)))
         if self._most >> 32:
@@ -118,16 +118,16 @@ class Pieces:
 
 
 Parts = Mapping[str, Array | Pieces]
-"""Arrays to be written, by name."""
+"""Arrays to write, by name."""
 
 
 def write(path: Path, arrays: Parts, meta: Mapping[str, Any], *, lasting: bool = True) -> None:
     """Write arrays and JSON-able ``meta`` to a new file.
 
-    A large one is flushed to disk before this returns, if it is a lasting one; what a loss of power leaves of a smaller
-    one is noticed.
+    A large file is flushed to disk if it is ``lasting``. Damage to a smaller one by a power loss is detected on
+    opening.
     """
-    # the header comes first, so places and checksums are computed before anything is written
+    # the header comes first, so offsets and checksums are computed before writing
     table: dict[str, Any] = {}
     offset = 0
     for name, array in arrays.items():
@@ -168,7 +168,7 @@ class Container:
     """A read-only view of a container file.
 
     Attributes:
-        meta: What was written with the arrays.
+        meta: The data written with the arrays.
 
     Raises:
         DamagedError: Wrong magic, version, checksum, length or table.
@@ -194,7 +194,7 @@ class Container:
         return DamagedError(f"{self._name} is damaged: {how}")
 
     def _read_header(self) -> tuple[dict[str, Any], dict[str, Any], int]:
-        # nothing of the header is believed before its checksum matches
+        # the header is untrusted until its checksum matches
         magic, length, crc = _PREFIX.unpack_from(self._map)
         raw = self._map[_PREFIX.size : _PREFIX.size + length]
         if magic != MAGIC or len(raw) != length or zlib.crc32(raw) != crc:
@@ -212,7 +212,7 @@ class Container:
         return table, meta, start
 
     def check(self) -> None:
-        """Read all of the file.
+        """Read the whole file and compare it with its checksums.
 
         Raises:
             DamagedError: An array does not match its checksum.
@@ -224,7 +224,7 @@ class Container:
         self.let_go()
 
     def let_go(self) -> None:
-        """Take what was read of a large file out of memory; what is needed is read again."""
+        """Drop the pages of a large file from memory; they are read again when needed."""
         if len(self._map) > FULL_CHECK_BYTES and hasattr(mmap, "MADV_DONTNEED"):
             self._map.madvise(mmap.MADV_DONTNEED)
 
@@ -232,13 +232,13 @@ class Container:
         """Return the array as a view of the map, without copying.
 
         Raises:
-            DamagedError: There is none of that name, or it cannot be there.
+            DamagedError: There is no such array, or its entry in the header is invalid.
         """
         if name not in self._table:
             raise self._damaged(f"array {name!r} is missing")
         try:
             dtype, shape, offset, _ = self._table[name]
-            # the table may come from anywhere: the array must lie within the map, and hold plain numbers
+            # the table is untrusted: the array must be inside the map and hold plain numbers
             kind, begin = np.dtype(str(dtype)), self._start + offset
             size = math.prod(shape) * kind.itemsize
             fits = min([0, *shape]) == 0 and self._start <= begin <= begin + size <= len(self._map)
@@ -252,7 +252,7 @@ class Container:
         """Return all arrays.
 
         Raises:
-            DamagedError: One cannot be there.
+            DamagedError: The entry of one in the header is invalid.
         """
         return {name: self.array(name) for name in self._table}
 

@@ -1,8 +1,8 @@
-"""Vectors by the digest of the bytes that they were made of, in one file for each model, for later processes.
+"""A cache of vectors by the digest of the embedded bytes, one file for each model, shared with later processes.
 
-The file is a log of records of one size: digest, vector, checksum. New vectors are appended; when the file holds twice
-as many as are kept, it is written anew with the last of them. It is a cache: a damaged record is skipped, and a file
-that cannot be read or written is as good as none.
+The file is a log of records of equal size: digest, vector, checksum. New vectors are appended. When the file holds
+twice as many as are kept, it is rewritten with the newest. A damaged record is skipped, and a file that cannot be read
+or written is ignored.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class DigestVectors:
     """A file of vectors of one model.
 
     Args:
-        folder: Where it is, below the cache folder.
-        model: The model, with all that its vectors depend on beside the bytes.
+        folder: Its folder, in the cache folder.
+        model: The model, with everything else that its vectors depend on besides the bytes.
         dimensions: The length of a vector.
     """
 
@@ -49,7 +49,7 @@ class DigestVectors:
         )  # fmt: skip
 
     def read(self) -> dict[str, Floats]:
-        """Return the last vectors by digest, in hexadecimal digits, the one written longest ago first."""
+        """Return the newest vectors by hex digest, oldest first."""
         try:
             data = self.path.read_bytes()
         except OSError as error:
@@ -58,7 +58,7 @@ class DigestVectors:
             return {}
         rows = np.frombuffer(data, self._record, len(data) // self._record.itemsize)
         whole = [zlib.crc32(row.tobytes()[:-4]) == row["check"] for row in rows]
-        last = rows[whole][::-1]  # of a vector that is there twice, the one written last
+        last = rows[whole][::-1]  # newest first, so that duplicates keep the newest
         found = {bytes(row["digest"]).hex(): row["vector"].astype(np.float32) / SCALE for row in last}
         return dict(list(found.items())[:KEPT][::-1])
 
@@ -82,7 +82,7 @@ class DigestVectors:
             logger.info("%s is not written: %s", self.path, error)
 
     def _compact(self, new: Array) -> None:
-        """Write the file anew: the whole records of the last vectors, and new ones behind them."""
+        """Rewrite the file with the newest records, followed by new ones."""
         data = self.path.read_bytes()
         rows = np.frombuffer(data, self._record, len(data) // self._record.itemsize)
         rows = rows[max(len(rows) + len(new) - KEPT, 0) :]

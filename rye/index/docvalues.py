@@ -27,7 +27,7 @@ from rye.items.model import TYPE_OF_FOLDER
 
 
 def pack_keywords(ordered: Packed, owners: Ints, docs: Ints) -> Arrays:
-    """Return the arrays ``entry.*`` of keyword terms in byte order and of ``(term, document)`` pairs in order."""
+    """Return the arrays ``entry.*`` of keyword terms in byte order and of sorted ``(term, document)`` pairs."""
     counts = np.bincount(owners, minlength=len(ordered[0]) - 1)
     postings = {"entry.postings": smallest(ends_of(counts)), "entry.doc": smallest(docs)}
     return packed_arrays("entry", ordered) | postings
@@ -35,12 +35,12 @@ def pack_keywords(ordered: Packed, owners: Ints, docs: Ints) -> Arrays:
 
 _FOLDERS = tuple(f"{folder}/" for folder in TYPE_OF_FOLDER)
 _AFTER, _WHOLE = "+", "="
-"""Before the part of a path that follows type folder and id, and before a path that does not begin with them."""
+"""Prefixes of a stored path: `_AFTER` if it begins with type folder and id, which are left out, else `_WHOLE`."""
 
 
 def pack_paths(paths: Sequence[str], types: Sequence[int], ids: Sequence[str]) -> Arrays:
-    """Return the arrays ``path*``: the part of each path that does not follow from type number and id."""
-    # nearly all paths are folder of the type, id, suffix; only the suffix is kept of those
+    """Return the arrays ``path*``: the part of each path that does not follow from type and id."""
+    # nearly all paths are type folder, id and suffix; of these only the suffix is stored
     starts = map(add, map(_FOLDERS.__getitem__, types), ids)
     rests = list(map(str.removeprefix, paths, starts))
     whole = map(eq, map(len, rests), map(len, paths))
@@ -48,10 +48,10 @@ def pack_paths(paths: Sequence[str], types: Sequence[int], ids: Sequence[str]) -
 
 
 class Paths:
-    """Reads what :func:`pack_paths` made.
+    """Reads the arrays of :func:`pack_paths`.
 
     Args:
-        numbers: Shape ``(docs,)``: which of the rests a path ends with.
+        numbers: Shape ``(docs,)``: the number of each path's rest.
         rests: The distinct rests.
         types: Shape ``(docs,)``: the type number of every document.
         ids: The id of every document.
@@ -92,14 +92,14 @@ def _path(rest: str, kind: int, item_id: str) -> str:
 
 
 def name_key(item_id: str) -> str:
-    """Return the text by which an id is sorted by name: its last part, casefolded."""
+    """Return the sort key of an id by name: its last part, casefolded."""
     return item_id.rpartition("/")[2].casefold()
 
 
 def rank_arrays(ids: Sequence[str], types: Sequence[int], paths: Sequence[str]) -> Arrays:
-    """Return the place of every document in the two fixed orders: by id, type and path, and by name."""
+    """Return the rank of every document in the two fixed orders: by id, type and path, and by name."""
     distinct, places = ranked(ids)
-    rows = [places]  # sort keys, the last one first, as lexsort takes them
+    rows = [places]  # sort keys for lexsort, the least significant first
     if len(distinct) < len(ids):
         kinds = ranked(TYPE_NAMES)[1][np.asarray(types, np.int64)]
         rows = [ranked(paths)[1], kinds, places]

@@ -4,16 +4,16 @@
 array          shape    meaning
 ============== =======  ====================================================================================
 edge.doc       R        document that refers, ascending
-edge.kind      R        number of the kind of edge (:data:`rye.index.relations.KINDS`), plus 128 where not sure
+edge.kind      R        number of the kind of edge (:data:`rye.index.relations.KINDS`), plus 128 if not sure
 edge.line      R        1-based line of the file
-edge.target    R        number of what is referred to, among
+edge.target    R        number of the target, in
 target.*       T        the texts as written, in byte order, each with its lookups
 target.lookups T + 1    lookups of target t are ``[target.lookups[t], target.lookups[t + 1])``, best first
 lookup.how     L        bits of :class:`rye.index.references.Lookup`
 lookup.key     L        its key
 key.id         N        key of the id of every document, with its type
-key.name       N        the same of its name
-left_out.doc   D        documents with references that there was no room for, ascending
+key.name       N        key of the name of every document, with its type
+left_out.doc   D        documents with references beyond the limits, ascending
 left_out.count D        how many of each
 ============== =======  ====================================================================================
 """
@@ -35,20 +35,20 @@ from rye.index.terms import Strings
 Keys = npt.NDArray[np.uint64]
 
 MAX_SPACE_REFERENCES = 5_000_000
-"""References kept of one segment; those beyond are only counted."""
+"""Maximum references of one segment; more are only counted."""
 
 MAX_SPACE_TARGETS = 1_000_000
-"""Different reference texts kept of one segment: each takes memory while it is built and searched."""
+"""Maximum distinct reference texts of one segment; each takes memory in building and searching."""
 
 UNSURE = 128
-"""Bit of ``edge.kind``: no relation where there is no such item."""
+"""Bit of ``edge.kind``: the edge is no relation if the item does not exist."""
 
 _Target = tuple[str, bytes, bytes]
-"""A text as written, and how and by which keys it is looked up, as the bytes of their columns."""
+"""A reference text, and the bytes of its lookups' columns ``how`` and ``key``."""
 
 
 class EdgeColumns:
-    """The edges of one segment: views of its arrays, which the table above explains; ``N`` counts its documents."""
+    """The edges of one segment: views of the arrays in the table above; ``N`` is the number of documents."""
 
     def __init__(self, array_of: Callable[[str], Array], strings_of: Callable[[str], Strings]) -> None:
         self.docs, self.kinds, self.lines = array_of("edge.doc"), array_of("edge.kind"), array_of("edge.line")
@@ -59,7 +59,7 @@ class EdgeColumns:
 
 
 class EdgeWriter:
-    """Collects the edges of documents, in their order, and what documents are called, and packs them."""
+    """Collects the edges and the id keys of documents, in their order, and packs them."""
 
     def __init__(self) -> None:
         self._targets: dict[_Target, int] = {}
@@ -70,7 +70,7 @@ class EdgeWriter:
         self._names: list[Keys] = []
 
     def add(self, doc: int, edges: Sequence[Edge]) -> None:
-        """Add what a document refers to."""
+        """Add the references of a document."""
         docs, kinds, lines, numbers = self._added
         for kind, text, found, sure, line in edges:
             hows, keys = bytes(each.how for each in found), array("Q", (each.key for each in found)).tobytes()
@@ -84,12 +84,12 @@ class EdgeWriter:
             numbers.append(number)
 
     def name(self, types: Sequence[int], ids: Sequence[str]) -> None:
-        """Add what further documents are called, given their type numbers and ids."""
+        """Add the id and name keys of more documents, given their type numbers and ids."""
         self._ids.append(keys_of(ids, types))
         self._names.append(keys_of([name_of(item_id) for item_id in ids], types))
 
     def take(self, edges: EdgeColumns, renumber: Ints) -> None:
-        """Add the edges of a segment; its documents get these numbers, and those with -1 are left out."""
+        """Add the edges of a segment with new document numbers; leave out documents with -1."""
         less, counts = edges.left_out
         left_out = Counter(dict(zip(renumber[less.astype(np.int64)].tolist(), counts.tolist(), strict=True)))
         del left_out[-1]
@@ -97,7 +97,7 @@ class EdgeWriter:
         docs = renumber[edges.docs.astype(np.int64)]  # per edge: the new number of its document
         kept = docs >= 0
         used, which = np.unique(edges.targets[kept].astype(np.int64), return_inverse=True)
-        # a target is copied once, however many edges lead to it
+        # copy each target once, however many edges have it
         texts = edges.texts.everything if len(used) else []
         bounds = zip(used.tolist(), edges.ends[used].tolist(), edges.ends[used + 1].tolist(), strict=True)
         targets = ((texts[at], edges.hows[a:b].tobytes(), edges.keys[a:b].tobytes()) for at, a, b in bounds)
@@ -107,7 +107,7 @@ class EdgeWriter:
         self._names.append(edges.name_keys[renumber >= 0])
 
     def arrays(self) -> Arrays:
-        """Return the arrays; nothing is kept."""
+        """Return the arrays and clear the writer."""
         parts = [*self._taken, tuple(np.asarray(column, np.int64) for column in self._added)]
         rows = [np.concatenate(column) for column in zip(*parts, strict=True)]
         has_room = rows[-1] >= 0  # the target has a number
@@ -120,7 +120,7 @@ class EdgeWriter:
 
 
 def _number(numbers: dict[_Target, int], target: _Target) -> int:
-    """Return the number of a target, which a new one gets now; -1 if there is no room for it."""
+    """Return the number of a target, assigning one if it is new; -1 if the limit is reached."""
     if len(numbers) < MAX_SPACE_TARGETS:
         return numbers.setdefault(target, len(numbers))
     return numbers.get(target, -1)
@@ -132,12 +132,14 @@ def _pack_left_out(left_out: Sequence[tuple[int, int]]) -> Arrays:
 
 
 def _pack_edges(targets: list[_Target], rows: Sequence[Ints]) -> Arrays:
-    """Return the arrays of edges: their documents, kinds, lines, and places of their targets in ``targets``.
+    """Return the arrays of edges.
 
-    The targets, of which there are many, are taken out of their list, so that none is kept longer than needed.
+    Args:
+        targets: The targets; the list is emptied, so that their memory is freed early.
+        rows: Documents, kinds, lines, and places of the targets in `targets`.
     """
     docs, kinds, lines, numbers = rows
-    # targets are numbered as they were met; the segment has them in byte order
+    # targets are numbered in order of appearance; the segment has them in byte order
     order = sorted(range(len(targets)), key=targets.__getitem__)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))

@@ -1,10 +1,10 @@
 """The evidence of every document as columns: digests and signatures as bytes, the rest in two small tables.
 
-Most documents of a space share format, key, audience and coverage, so these stand once, in a table of distinct
-records, and so do the times of signing. What does not have the regular form (a digest that is no 64 hex digits) stays
-in its record, so that every evidence is read back equal. A record begins with letters for what stands in columns: ``c``
-content digest, ``d`` digest, ``s`` signature. A document with neither ``d`` nor ``s`` is *bare* and has no row in
-``evidence.line``.
+Most documents of a space share format, key, audience and coverage. These are stored once, in a table of distinct
+records, and so are the signing times. A value without the regular form, such as a digest that is not 64 hex digits,
+stays in its record, so that every evidence is read back equal. A record begins with letters for the values stored in
+columns: ``c`` content digest, ``d`` digest, ``s`` signature. A document with neither ``d`` nor ``s`` is *bare* and has
+no row in ``evidence.line``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class EvidenceWriter:
         self._times: list[str] = []
 
     def add(self, rows: Sequence[Evidence]) -> None:
-        """Add the evidence of further documents."""
+        """Add the evidence of more documents."""
         contents = _raw_digests([one.content_digest for one in rows])
         digests = _raw_digests([one.digest for one in rows])
         for one, content, digest in zip(rows, contents, digests, strict=True):
@@ -65,8 +65,8 @@ class EvidenceWriter:
             self._times.append(_to_json(one.signed_at))
 
     def take(self, column: EvidenceColumn, docs: Ints) -> None:
-        """Add the evidence of some documents of a file, ascending, as it stands there."""
-        # lines are stored for documents that are not bare: line number = document less the bare ones before it
+        """Copy the evidence of some documents of a file, ascending."""
+        # only documents that are not bare have a line: line = document − number of bare ones before it
         bare = column.bare.astype(np.int64)
         has_line = np.isin(docs, bare, invert=True)
         lines = docs[has_line]
@@ -89,9 +89,9 @@ class EvidenceWriter:
 
 
 def _raw_digests(texts: Sequence[str]) -> list[bytes]:
-    """Return the bytes of each SHA-256 in lower-case hex; empty for a text of another form."""
-    joined, size = "".join(texts), 2 * _DIGEST  # hex digits of all, decoded in one call
-    if set(map(len, texts)) == {size} and (raw := _raw(joined)):  # as nearly all are
+    """Return the bytes of each lower-case hex SHA-256; empty for a text of another form."""
+    joined, size = "".join(texts), 2 * _DIGEST  # all hex digits, to decode in one call
+    if set(map(len, texts)) == {size} and (raw := _raw(joined)):  # the common case
         return [raw[at : at + _DIGEST] for at in range(0, len(raw), _DIGEST)]
     return [_raw(text) if len(text) == size else b"" for text in texts]
 
@@ -125,11 +125,11 @@ class EvidenceColumn(Sequence[Evidence]):
     """Reads what :class:`EvidenceWriter` wrote: the evidence of each document of a file.
 
     Attributes:
-        raw_content_digests: Shape ``(docs, 32)``: zeros where a content digest is not a SHA-256.
+        raw_content_digests: Shape ``(docs, 32)``: zeros if the content digest is not a SHA-256.
         lines: Shape ``(lines, 96)``: digest and signature of the documents that are not bare.
         bare: The bare documents, ascending.
-        rests, times: The distinct records and times of signing.
-        rest_of, time_of: Shape ``(docs,)``: which of them each document has.
+        rests, times: The distinct records and signing times.
+        rest_of, time_of: Shape ``(docs,)``: the number of each document's record and time.
 
     Raises:
         DamagedError: On access, a record is not what this version writes.
@@ -162,9 +162,9 @@ class EvidenceColumn(Sequence[Evidence]):
         return evidence._replace(**found)
 
     def kinds(self) -> tuple[Array, list[Evidence]]:
-        """Return which kind of evidence each document has, and an example of each: all but its digests and signature.
+        """Return the kind of evidence of each document, and one example of each kind, without digests and signature.
 
-        What is at fault in the bytes, and the fingerprint of the key, are the same for all of a kind.
+        All documents of a kind have the same fault and the same fingerprint of the key.
         """
         return self.rest_of, [_read_rest(self.rests, number)[1] for number in range(len(self.rests))]
 

@@ -1,6 +1,6 @@
-"""The file list of an index generation: the files it was made from, and the segments that hold their items.
+"""The file list of an index generation: the files it was made from, and the segments with their items.
 
-A refresh compares the stats of all files with it, so that it can tell in one comparison that nothing changed.
+A refresh compares the stats of all files with it, so a single comparison shows that nothing changed.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from rye.index.container import SYMPTOMS, Container, DamagedError
 from rye.spaces.model import FileStat
 
 INDEX_NAME = "MAIN"
-"""The name that Whoosh gives the index in its folder."""
+"""Whoosh's name for the index in its folder."""
 
 Stats = npt.NDArray[np.int64]
 
 RACY_NS = 50_000_000
-"""A file changed this shortly before it was read may change again within one tick of its clock; it is read anew."""
+"""A file read within this time of its last change is read again: it may change once more in the same clock tick."""
 
 COARSE_RACY_NS = 2_050_000_000
-"""The same where the clock seems to tick in whole seconds; the slowest one, that of FAT, ticks every other second."""
+"""The same for clocks with ticks of whole seconds; the slowest, that of FAT, ticks every two seconds."""
 
 _SECOND, _HUNDREDTH = 1_000_000_000, 10_000_000
 _NEVER = -1
 _PASSING = frozenset({"read-failed", "unreadable", "vanished"})
-"""Codes of problems that may pass while the file stays as it is."""
+"""Codes of problems that may disappear without a change of the file."""
 _COLUMNS = 4
 _WORD = (1 << 64) - 1
 
 
 class SegmentRow(NamedTuple):
-    """A segment of a generation: its name, how many documents it has, and the numbers of those that are deleted."""
+    """A segment of a generation: its name, its number of documents, and the numbers of the deleted ones."""
 
     name: str
     docs: int
@@ -54,16 +54,16 @@ class SegmentRow(NamedTuple):
         return self.docs - len(self.deleted)
 
     def without(self, docs: Iterable[int]) -> SegmentRow:
-        """Return this segment with more documents deleted; the file is shared."""
+        """Return this segment with more documents deleted; its file stays the same."""
         return self._replace(deleted=tuple(sorted({*self.deleted, *docs})))
 
     def file(self, extension: str) -> str:
-        """Return the name of a file that lives and dies with the segment."""
+        """Return the name of a file that belongs to the segment and is removed with it."""
         return f"{INDEX_NAME}_{self.name}{extension}"
 
 
 class Problem(NamedTuple):
-    """A file with the name of an item that is not an item, or a folder that could not be read."""
+    """A file that is named like an item but is not one, or a folder that could not be read."""
 
     path: str
     code: str
@@ -73,7 +73,7 @@ class Problem(NamedTuple):
 def stats_of(files: Sequence[FileStat]) -> Stats:
     """Return size, mtime_ns, ctime_ns and inode of files as an array of shape ``(n, 4)``.
 
-    Some file systems have times after 2262 and inodes above 2^63: such a number counts modulo 2^64.
+    Some file systems have times after 2262 or inodes above 2^63; such numbers are stored modulo 2^64.
     """
     rows = list(chain.from_iterable(files))
     try:
@@ -84,14 +84,14 @@ def stats_of(files: Sequence[FileStat]) -> Stats:
 
 
 class Files:
-    """The files of a root as they were at one moment.
+    """The files of a root at one moment.
 
     Args:
-        paths: Relative paths, ascending; or the same as :attr:`packed`, which is unpacked when it is first needed.
+        paths: Relative paths, ascending; or the value of :attr:`packed`, which is unpacked on first use.
         stats: As the attribute.
 
     Attributes:
-        stats: Shape ``(n, 4)``: size, mtime_ns, ctime_ns, inode; mtime −1 marks a file to be read anew.
+        stats: Shape ``(n, 4)``: size, mtime_ns, ctime_ns, inode; an mtime of −1 marks a file to read again.
     """
 
     def __init__(self, paths: tuple[str, ...] | bytes, stats: Stats) -> None:
@@ -105,15 +105,15 @@ class Files:
         return len(self.stats)
 
     def same(self, other: Files) -> bool:
-        """Return whether these are exactly the other files, unchanged."""
+        """Return whether the paths and stats are equal."""
         return len(self) == len(other) and np.array_equal(self.stats, other.stats) and self.paths == other.paths
 
     def sizes(self, which: npt.NDArray[np.int64] | slice = slice(None)) -> tuple[int, ...]:
-        """Return how many bytes some of them have."""
+        """Return the sizes of some files in bytes."""
         return tuple(self.stats[which, 0].tolist())
 
     def changed(self) -> tuple[int, ...]:
-        """Return when each last changed, in nanoseconds; of one that is to be read anew, when its node did."""
+        """Return the time of each file's last change in nanoseconds; for a file to read again, that of its inode."""
         return tuple(np.where(self.stats[:, 1] == _NEVER, self.stats[:, 2], self.stats[:, 1]).tolist())
 
     def with_stats(self, stats: Stats) -> Files:
@@ -143,13 +143,14 @@ class Files:
 
 
 class FileList(NamedTuple):
-    """The files that one generation was made from, and the segments that hold their items.
+    """The files that one generation was made from, and the segments with their items.
 
     Attributes:
-        files: The files of the root; one that changed just before it was read is marked to be read anew.
+        files: The files of the root; one that changed just before it was read is marked to be read again.
         problems: Files among them that are not in the index, and folders that could not be read.
-        stamp: Version and location of a root that is not scanned while they stay the same; empty otherwise.
-        listing: Digest of Whoosh's table of contents of the generation; the list counts only beside that table.
+        stamp: Version and location of a root that is only scanned when they change; else empty.
+        listing: Digest of Whoosh's table of contents of the generation; the list is only valid together with that
+            table.
         segments: Its segments; the table of contents lists the same for Whoosh's own searcher.
     """
 
@@ -160,10 +161,10 @@ class FileList(NamedTuple):
     segments: tuple[SegmentRow, ...] = ()
 
     def settled(self, now_ns: int) -> FileList:
-        """Return the list with files that changed just before ``now_ns``, or could not be read, marked to be read anew.
+        """Mark files to be read again that changed just before ``now_ns`` or could not be read; return the new list.
 
-        Two changes within one tick of the file system's clock leave the same time, so the stats of a file read within
-        a tick of its change prove nothing (the "racy git" problem).
+        Two changes within one tick of the file system's clock leave the same time. So if a file was read within a tick
+        of its change, its stats prove nothing (the "racy git" problem).
         """
         stats = self.files.stats.copy()
         mtime, ctime = stats[:, 1], stats[:, 2]
@@ -176,7 +177,7 @@ class FileList(NamedTuple):
         return self._replace(files=self.files.with_stats(stats))
 
     def write(self, path: Path) -> None:
-        """Write to a file, replacing it whole."""
+        """Write the list to a file, replacing it atomically."""
         stats = self.files.stats
         least = stats.min(axis=0, initial=0)
         meta: dict[str, Any] = {
@@ -200,7 +201,7 @@ class FileList(NamedTuple):
         """Read a list; the paths of its files are unpacked when they are first compared.
 
         Raises:
-            DamagedError: The file is missing or no file list.
+            DamagedError: The file is missing or not a file list.
         """
         file = Container(path)
         try:
@@ -216,7 +217,7 @@ class FileList(NamedTuple):
                 raise ValueError(message)
             stats = np.empty((_COLUMNS, len(columns[0])), np.uint64)
             for row, column, first in zip(stats, columns, least.view(np.uint64), strict=True):
-                np.add(column, first, out=row)  # stored less the least of the column, modulo 2^64
+                np.add(column, first, out=row)  # stored minus the minimum of the column, modulo 2^64
             found = Files(bytes(file.buffer("paths")), stats.view(np.int64).T), problems, str(file.meta["stamp"])
             return cls(*found, str(file.meta["listing"]), tuple(segments))
         except SYMPTOMS as error:

@@ -1,13 +1,13 @@
 """Several segments → one, by concatenating and renumbering arrays; nothing is tokenized again.
 
-The idea: each source has a table old → new number of its terms (in the union of all dictionaries) and of its documents
-(-1 where deleted). Postings are renumbered through both and put in order of term. The order within a term needs no
-sorting: documents keep the order of the sources, and a stable sort by term keeps that.
+Each source has a table old → new number for its terms (in the union of all dictionaries) and for its documents (-1 if
+deleted). Postings are renumbered with both tables and sorted by term. The order within a term needs no sorting:
+documents keep the order of the sources, and a stable sort by term preserves it.
 
-The invariant: the merged segment is, to the byte, what one build of the live documents in this order would write.
+The invariant: the merged segment is, byte for byte, what one build of the live documents in this order would write.
 
-When to merge follows the logarithmic method (Bentley and Saxe, 1980): sizes of the segments left at least double, so
-there are few, and each document is merged only logarithmically often.
+Segments are merged by the logarithmic method (Bentley and Saxe, 1980): the sizes of the remaining segments at least
+double, so there are few, and each document is merged only logarithmically often.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from rye.index.segment_builder import Columns, derived_arrays, write_segment
 from rye.index.terms import Strings
 
 BLOCK = 1 << 18
-"""Postings that are put in order at a time, so that memory does not grow with their number."""
+"""Postings that are sorted at a time, so that memory does not grow with their number."""
 
 MOST_TERMS = 1 << 16
-"""Terms whose postings are put in order at a time, at most: their numbers take 16 bits."""
+"""Maximum terms whose postings are sorted at a time, so that their numbers fit 16 bits."""
 
 STRINGS_AT_ONCE = 1 << 17
-"""Terms of all segments that are put in order at a time, about."""
+"""Approximate number of terms, over all segments, that are sorted at a time."""
 
 SMALL = 64
-"""Segments up to this many items always merge with their neighbours."""
+"""Segments up to this many items are always merged with their neighbours."""
 
 
 def to_merge(sizes: Sequence[int], deleted: Sequence[int]) -> list[int]:
-    """Return which segments to merge, by index, so that each left is more than twice as large as all smaller ones.
+    """Return the indices of the segments to merge, so that each one left is over twice as large as all smaller ones.
 
     Args:
         sizes: Live items per segment.
-        deleted: Deleted items per segment; a segment with more dead than live items is always merged.
+        deleted: Deleted items per segment; a segment with more deleted than live items is always merged.
     """
     ordered = sorted(range(len(sizes)), key=sizes.__getitem__)
     count = below = 0
@@ -64,19 +64,19 @@ def to_merge(sizes: Sequence[int], deleted: Sequence[int]) -> list[int]:
 def merge(
     parts: Sequence[tuple[Segment, Bools]], path: Path, *, keywords: Callable[[], Arrays | None] = lambda: None
 ) -> int:
-    """Write one segment holding the live documents of several, in their order; return how many they are.
+    """Write the live documents of several segments, in their order, as one; return their number.
 
     Args:
         parts: The segments, each with a mask of its live documents.
         path: The file to write.
-        keywords: Returns what :func:`merge_keywords` does, if that was made elsewhere.
+        keywords: Returns the result of :func:`merge_keywords` if it was computed elsewhere.
     """
     check_cancelled()
     segments = [segment for segment, _ in parts]
     keeps = [np.flatnonzero(live) for _, live in parts]  # per source: old numbers of the live documents, ascending
     renumber = renumbered([live for _, live in parts])
     docs = sum(map(len, keeps))
-    # what takes most memory first: references, then postings
+    # the largest first: references, then postings
     edges, columns = EdgeWriter(), Columns()
     for segment, numbers in zip(segments, renumber, strict=True):
         edges.take(segment.edges, numbers)
@@ -99,7 +99,7 @@ def merge(
 
 
 def renumbered(several: Sequence[Bools]) -> list[Ints]:
-    """Return the new number of every document of several segments, given which are live; -1 for those deleted."""
+    """Return the new number of every document of several segments, given masks of the live ones; -1 if deleted."""
     bases = ends_of([int(live.sum()) for live in several]).tolist()
     return [np.where(live, np.cumsum(live) - 1 + base, -1) for live, base in zip(several, bases, strict=False)]
 
@@ -109,10 +109,10 @@ class _Source(NamedTuple):
 
     Attributes:
         file: The segment.
-        docs: New number of each of its documents, -1 for those that are deleted.
-        live: Which of its postings are of live documents; None where all are.
-        used: Its terms that have live postings, ascending; None where all have.
-        sizes: Shape ``(used,)``: how many each has.
+        docs: New number of each of its documents, -1 if deleted.
+        live: Mask of the postings of live documents; None if all are live.
+        used: Its terms with live postings, ascending; None if all have some.
+        sizes: Shape ``(used,)``: how many live postings each has.
     """
 
     file: Segment
@@ -123,7 +123,7 @@ class _Source(NamedTuple):
 
     @classmethod
     def of(cls, file: Segment, docs: Ints) -> _Source:
-        """Return it, given the new numbers of its documents."""
+        """Build the source, given the new numbers of its documents."""
         live = docs >= 0
         chosen = None if live.all() else live[file.places(slice(None))[0]]
         bounds = file.term_postings.astype(np.int64)
@@ -136,11 +136,11 @@ class _Source(NamedTuple):
         return self.file.terms if self.used is None else self.file.terms.chosen(self.used)
 
     def postings(self, begin: int, end: int) -> tuple[Ints, Ints, Ints]:
-        """Return the live postings of some of its used terms."""
+        """Return slots, frequencies and positions of the live postings of used terms ``[begin, end)``."""
         first, last = (begin, end - 1) if self.used is None else self.used[[begin, end - 1]].tolist()
         run = slice(self.file.run(first).start, self.file.run(last).stop)
         tf, positions = self.file.frequencies(run), self.file.positions(first, last)
-        if self.live is None:  # its documents follow each other
+        if self.live is None:  # its documents are consecutive
             return self.file.slots(run) + (self.docs[0] << FIELD_BITS), tf, positions
         live = self.live[run]  # per posting of the run
         docs, fields = self.file.places(run)
@@ -148,11 +148,11 @@ class _Source(NamedTuple):
 
 
 def merge_postings(files: Sequence[Segment], renumber: Sequence[Ints]) -> tuple[Packed, Iterator[TermPiece]]:
-    """Return the terms of segments, and the postings of their live documents, made as they are asked for.
+    """Return the terms of segments, and an iterator over the postings of their live documents.
 
     Args:
         files: The segments.
-        renumber: For each: the new numbers of its documents, ascending, -1 for those that are deleted.
+        renumber: For each, the new numbers of its documents, ascending, -1 if deleted.
     """
     sources = [_Source.of(*row) for row in zip(files, renumber, strict=True)]
     ordered, maps = _united([source.words() for source in sources])
@@ -164,9 +164,9 @@ def merge_postings(files: Sequence[Segment], renumber: Sequence[Ints]) -> tuple[
 
 
 def _united(tables: Sequence[Strings]) -> tuple[Packed, list[Numbers]]:
-    """Return the strings of sorted tables, each once, and per table the place of each of its strings.
+    """Return the distinct strings of sorted tables, and for each table the rank of each of its strings.
 
-    This is done for some strings at a time, as putting them in order takes a hundred bytes for each.
+    Only some strings are sorted at a time, because sorting takes a hundred bytes for each.
     """
     longest = max(tables, key=len)
     parts = -(-sum(map(len, tables)) // STRINGS_AT_ONCE)
@@ -191,9 +191,9 @@ def _pieces(sources: Sequence[_Source], maps: Sequence[Numbers], counts: Ints) -
     """Yield the postings of all terms, some terms at a time.
 
     Args:
-        sources: What is merged.
-        maps: The new number of each used term of each.
-        counts: Per new term: how many postings it has.
+        sources: The segments to merge.
+        maps: For each source, the new number of each used term.
+        counts: For each new term, the number of its postings.
     """
     for low, high in pairwise(_borders(counts)):
         found, owners = [], []
@@ -207,16 +207,16 @@ def _pieces(sources: Sequence[_Source], maps: Sequence[Numbers], counts: Ints) -
         # per posting: slot and tf; per token: its position; source by source
         slot, tf, places = (np.concatenate(column) for column in zip(*found, strict=True))
         check_cancelled()
-        # slots of a later source are greater, so each term's are in order; of 16 bits, this is a radix sort
+        # later sources have greater slots, so each term's slots are sorted; with 16 bits, this is a radix sort
         order = np.argsort(np.concatenate(owners), kind="stable")
-        # positions move with their postings, as runs of tf tokens
+        # move positions with their postings, as runs of tf tokens
         starts = (np.cumsum(tf) - tf)[order]
         tf = tf[order]
         yield TermPiece(counts[low:high], slot[order], tf, places[ranges(starts, starts + tf)])
 
 
 def _borders(counts: Ints) -> list[int]:
-    """Return where to cut the terms, so that those between two cuts are few and have few postings, or are one term."""
+    """Return where to cut the terms, so that each piece has few terms and few postings, or is a single term."""
     ends = np.cumsum(counts)
     wanted = np.arange(1, int(ends[-1]) // BLOCK + 1) * BLOCK if len(ends) else np.empty(0, np.int64)
     cuts: list[int] = unique(
@@ -226,7 +226,7 @@ def _borders(counts: Ints) -> list[int]:
 
 
 def merge_keywords(segments: Sequence[Segment], renumber: Sequence[Ints]) -> Arrays:
-    """Return the arrays of keyword terms of segments whose documents get these numbers."""
+    """Return the arrays of keyword terms of segments, given the new numbers of their documents."""
     documents, owners, tables = [], [], []
     for segment, new in zip(segments, renumber, strict=True):
         docs = new[segment.keyword_owners.astype(np.int64)]  # per (term, document) pair of the source

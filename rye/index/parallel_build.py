@@ -1,12 +1,12 @@
 """Read many files and write them as one segment: in pieces of bounded size, on every core.
 
-A piece is some consecutive files. Each is read by this process or a worker, which writes a segment; these are then
-merged (:mod:`rye.index.merge`) without tokenizing again, their keyword terms in a worker meanwhile. The result is, to
-the byte, what a single process writes.
+A piece is a run of consecutive files. This process or a worker reads it and writes a segment. The segments are then
+merged (:mod:`rye.index.merge`) without tokenizing again, while a worker merges their keyword terms. The result is, byte
+for byte, what a single process writes.
 
-It pays from :data:`ALONE_BELOW` files on; starting a worker takes as long as reading that many. Pieces also bound
-memory, so one process alone reads in pieces too where files are many; one piece alone stays in memory and is written
-once. :mod:`rye._process` says how work is shared with workers, and what is done when one ends.
+Workers pay off from :data:`ALONE_BELOW` files on; starting one takes as long as reading that many. Pieces also bound
+memory, so a single process reads many files in pieces too. A single piece stays in memory and is written once.
+:mod:`rye._process` explains how work is shared with workers, and what happens when one dies.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from rye.trust.list import SkillFolder
 R = TypeVar("R")
 
 PIECE_BYTES = 16 << 20
-"""Bytes of files in a piece, at most. Reading one takes some 100 MB of memory, and 1 GB where no word comes twice."""
+"""Maximum bytes of files in a piece. Reading one takes some 100 MB of memory, or 1 GB if all words are different."""
 
 BYTES_AT_ONCE = 32 << 20
 """Bytes of files that all processes read at a time, so that memory does not grow with their number."""
@@ -49,21 +49,21 @@ ALONE_BELOW = 2_000
 """Fewer files than this are read by this process alone."""
 
 BYTES_OF_A_FILE = 4_096
-"""So many bytes count as one file more, as what is in them takes as long as opening one."""
+"""This many bytes count as one more file, because reading them takes as long as opening one."""
 
 PIECES_EACH = 2
-"""Pieces for each process, at least, so that none waits long for another at the end; each analyzes words anew."""
+"""Minimum pieces per process, so that none waits long for another at the end; each piece analyzes words again."""
 
 _AHEAD = 2
-"""Pieces that a helper has at a time: one that it reads, and the next."""
+"""Pieces that a worker has at a time: the one it reads, and the next."""
 
 
 class Thresholds(NamedTuple):
-    """The sizes from which a build takes several processes, and those of the pieces that it reads.
+    """When a build uses several processes, and how large its pieces are.
 
     Attributes:
         alone_below: Fewer files than this are read by one process.
-        piece_bytes: Bytes of files in a piece, at most.
+        piece_bytes: Maximum bytes of files in a piece.
     """
 
     alone_below: int = ALONE_BELOW
@@ -79,9 +79,9 @@ class BuildTask(NamedTuple):
     Attributes:
         root: The space root.
         paths: The paths of the files below the root, in the order of their documents.
-        sizes: How many bytes each has.
-        digests: By path, the SHA-256 of the bytes of what is indexed already.
-        folder: Where the segments of pieces are written.
+        sizes: Their sizes in bytes.
+        digests: By path, the SHA-256 of files that are indexed already.
+        folder: The folder for the segments of pieces.
         report: Called with the number of files done.
         thresholds: When several processes share the work.
     """
@@ -96,7 +96,13 @@ class BuildTask(NamedTuple):
 
 
 class BuildResult(NamedTuple):
-    """A function that writes the items read as one segment (None if there are none), unchanged files, and problems."""
+    """The result of a build.
+
+    Attributes:
+        write: Writes the items as one segment; None if there are none.
+        same: The paths of unchanged files.
+        problems: The files that are not items.
+    """
 
     write: Callable[[Path], int] | None
     same: frozenset[str]
@@ -120,14 +126,14 @@ class _Read(NamedTuple):
 
 @contextmanager
 def build(task: BuildTask, *, processes: int | None = None) -> Iterator[BuildResult]:
-    """Read files; the result can be written as long as the context lasts.
+    """Read files; the result can be written while the context is open.
 
     Args:
-        task: What to read.
-        processes: How many processes may work, this one among them; by default one for each core.
+        task: The files to read.
+        processes: Maximum processes, including this one; by default one for each core.
 
     Raises:
-        CancelledError: It has been cancelled; workers are ended, and nothing that was written for it is left.
+        CancelledError: The work was cancelled; workers are ended and their files removed.
     """
     work = len(task.paths) + sum(task.sizes) // BYTES_OF_A_FILE
     count = min(cores() if processes is None else processes, max(1, work * 2 // task.thresholds.alone_below))
@@ -147,7 +153,7 @@ def build(task: BuildTask, *, processes: int | None = None) -> Iterator[BuildRes
                 task.report(sum(len(piece.paths) for piece in pieces[: len(results)]))
         release_memory()
         runs = [task.folder / result.run for result in results if result.run]
-        # another worker helps to join: one that has read files keeps much of the memory that this took
+        # a new worker helps to join, because one that has read files keeps much memory
         with start_workers(min(count - 1, 1) if runs else 0, __name__, call) as workers:
             yield BuildResult(
                 partial(join, runs, workers=workers) if runs else None,
@@ -160,7 +166,7 @@ def build(task: BuildTask, *, processes: int | None = None) -> Iterator[BuildRes
 
 
 def _pieces(task: BuildTask, processes: int) -> list[_Piece]:
-    """Cut files into pieces of the size that one process may read, and several for each if there are several."""
+    """Cut the files into pieces that one process may read, and into several per process if there are several."""
     paths, digests = task.paths, task.digests
     most_bytes = min(task.thresholds.piece_bytes, BYTES_AT_ONCE // processes)
     most = -(-len(paths) // (processes * PIECES_EACH)) if processes > 1 else len(paths)
@@ -177,7 +183,7 @@ def _pieces(task: BuildTask, processes: int) -> list[_Piece]:
 def _read(
     root: Root, piece: _Piece, builder: SegmentBuilder, report: Callable[[int], None] | None = None
 ) -> tuple[list[str], list[Problem]]:
-    """Add the items of a piece to a builder; return the files that are indexed already, and those that are no items."""
+    """Add the items of a piece to a builder; return the files that are indexed already, and the problems."""
     same: list[str] = []
     problems: list[Problem] = []
     skills: dict[str, SkillFolder] = {}
@@ -190,7 +196,7 @@ def _read(
         except ItemError as error:
             problems.append(Problem(path, error.code, error.message))
             continue
-        of_others = root.has_skills or is_detached(path)  # the evidence depends on other files, too
+        of_others = root.has_skills or is_detached(path)  # the evidence also depends on other files
         if not of_others and piece.digests.get(path) == read.evidence.content_digest:
             same.append(path)
         else:
@@ -202,27 +208,26 @@ def _read(
 
 
 def _read_piece(root: Root, folder: Path, piece: _Piece) -> _Read:
-    """Read a piece and write its segment."""
     builder = SegmentBuilder()
     same, problems = _read(root, piece, builder)
     if not len(builder):
         return _Read("", same, problems)
-    run = folder / f"run-{uuid.uuid4().hex}.ryx"  # swept away if it is left behind
+    run = folder / f"run-{uuid.uuid4().hex}.ryx"  # removed later if it is left behind
     builder.write(run, interim=True)
     return _Read(run.name, same, problems)
 
 
 def join(runs: Sequence[Path], path: Path, *, workers: Sequence[Worker] = ()) -> int:
-    """Write one segment of the documents of several, in their order; return how many they are.
+    """Write the documents of several segments, in their order, as one; return their number.
 
     Args:
-        runs: Their files.
+        runs: The files of the segments.
         path: The file to write.
-        workers: Processes that answer with :func:`call`. The first one merges keyword terms meanwhile: with 100,000
-            short items that is 1.3 of 2.8 s.
+        workers: Processes that answer with :func:`call`. The first one merges keyword terms meanwhile; with 100,000
+            short items that takes 1.3 of 2.8 s.
 
     Raises:
-        CancelledError: It has been cancelled.
+        CancelledError: The work was cancelled.
     """
     other = runs[0].with_name(f"run-{uuid.uuid4().hex}.ryx")
     answers = []
@@ -241,20 +246,20 @@ def join(runs: Sequence[Path], path: Path, *, workers: Sequence[Worker] = ()) ->
 
 
 def _write_keywords(path: Path, runs: Sequence[Path]) -> bool:
-    """Write the keyword terms of segments to a file; this is done in a worker."""
+    """Write the merged keyword terms of segments to a file; runs in a worker."""
     segments = list(map(Segment, runs))
     arrays = merge_keywords(segments, renumbered([each.all_live() for each in segments]))
     container.write(path, arrays, {}, lasting=False)
     del segments, arrays
-    release_memory()  # the worker has no more to do, while its parent goes on
+    release_memory()  # the worker is done while its parent goes on
     return True
 
 
 def call(task: Callable[[], R]) -> R:
-    """Do a task that another process has sent."""
+    """Run a task that another process has sent."""
     return task()
 
 
 def help_out() -> None:
-    """Answer requests of another process, which sends the function that answers them first."""
+    """Answer requests of another process, which first sends the function that answers them."""
     serve(lambda answer: answer)

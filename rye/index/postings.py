@@ -1,8 +1,8 @@
-"""The storage format of postings: slots, tf, positions; and the norms of slots.
+"""The storage format of postings (slots, tf, positions) and the norms of slots.
 
-A *slot* is one field of one document: ``document << FIELD_BITS | field``. The tf of a posting is how many positions it
-has; where the positions of a term begin is stored once for all of its postings. Every column is stored in the smallest
-dtype that holds it. A *norm* is what scoring reads of a slot: type, field and length.
+A *slot* is one field of one document: ``document << FIELD_BITS | field``. The tf of a posting is its number of
+positions; the start of a term's positions is stored once for all of its postings. Every column has the smallest dtype
+that holds it. A *norm* is what scoring needs to know about a slot: type, field and length.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from rye.index.container import Pieces
 from rye.index.schema import FIELD_BITS
 
 POSITION_BITS = 26
-"""A position fits: 1 MiB of values, each followed by a gap, stays below 2 to the 26."""
+"""Bits of a position: 1 MiB of values with their gaps stays below 2 to the 26."""
 
 
 def slot_keys(docs: Numbers, fields: Numbers) -> Ints:
-    """Return one number per (document, field) that orders by document, then field."""
+    """Return one number per (document, field) that sorts by document, then field."""
     keys: Ints = (docs.astype(np.int64) << FIELD_BITS) | fields.astype(np.int64)
     return keys
 
 
 class TermPiece(NamedTuple):
-    """The postings of some neighbouring terms.
+    """The postings of some consecutive terms.
 
     Attributes:
-        counts: Shape ``(terms,)``: how many each has, at least one.
-        slots, tf: Shape ``(postings,)``: in order of term, document and field.
-        positions: Shape ``(tokens,)``: those of each posting.
+        counts: Shape ``(terms,)``: the number of postings of each, at least one.
+        slots, tf: Shape ``(postings,)``: sorted by term, document and field.
+        positions: Shape ``(tokens,)``: the positions, posting by posting.
     """
 
     counts: Ints
@@ -50,7 +50,7 @@ def pack_terms(ordered: Packed, pieces: Iterable[TermPiece], folder: Path) -> di
     Args:
         ordered: The terms in byte order.
         pieces: The postings of all of them.
-        folder: Where files may hold what is large.
+        folder: The folder for temporary files of large arrays.
     """
     counts, tokens, owners = [np.empty(0, np.uint8)], [np.empty(0, np.uint8)], [np.empty(0, np.int32)]
     slots, tf, positions = Pieces(folder), Pieces(folder), Pieces(folder)
@@ -75,23 +75,23 @@ def pack_terms(ordered: Packed, pieces: Iterable[TermPiece], folder: Path) -> di
 
 
 def doc_counts(starts: Ints, docs: Numbers) -> npt.NDArray[np.int32]:
-    """Return how many documents each of some terms has.
+    """Return how many documents each term has.
 
     Args:
         starts: Shape ``(terms,)``: where each term's postings begin; every term has some.
         docs: Shape ``(postings,)``: the document of each, ascending within a term.
     """
-    first = fresh(docs)  # per posting: whether it is the first of its document in its term
+    first = fresh(docs)  # per posting: whether it is its document's first in the term
     first[starts] = True
     return np.add.reduceat(first.view(np.uint8), starts, dtype=np.int32) if len(starts) else np.empty(0, np.int32)
 
 
 class Norms(NamedTuple):
-    """What length normalization needs, as one number for each slot: fields of one type and length share theirs.
+    """The data for length normalization, one code for each slot; fields with the same type and length share a code.
 
     Attributes:
         by_slot: Shape ``(docs · 2^FIELD_BITS,)``: the code of each slot.
-        types, fields, lengths: Shape ``(codes,)``: what each code stands for.
+        types, fields, lengths: Shape ``(codes,)``: the meaning of each code.
     """
 
     by_slot: Numbers
@@ -101,7 +101,7 @@ class Norms(NamedTuple):
 
 
 def make_norms(lengths: Array, types: Array) -> Norms:
-    """Return the norms, given lengths, shape ``(fields, docs)``, and the type of each document."""
+    """Return the norms, given lengths of shape ``(fields, docs)`` and the type of each document."""
     by_slot = np.zeros((lengths.shape[1], 1 << FIELD_BITS), np.uint32)  # a row per document, flattened in slot order
     columns, count = [np.empty((3, 0), np.int64)], 0
     for kind in np.unique(types).tolist():

@@ -1,6 +1,6 @@
-"""One view over the snapshots of several roots: global document numbers, statistics and postings.
+"""One view of the snapshots of several roots: global document numbers, statistics and postings.
 
-Document numbers run through the live and deleted documents of all segments in the order given; statistics count live
+Document numbers run through the live and deleted documents of all segments in the given order. Statistics count live
 documents only, so they depend neither on segments nor on deletions.
 """
 
@@ -31,11 +31,11 @@ class Part:
     """One segment within a reader.
 
     Attributes:
-        root, snapshot: Where it belongs.
+        root, snapshot: The root and snapshot that it belongs to.
         listed: The segment as the snapshot lists it.
         base: The global number of its first document.
         segment: Its arrays.
-        live: Shape ``(docs,)``: which of its documents are not deleted.
+        live: Shape ``(docs,)``: mask of the documents that are not deleted.
         intact: Whether none of its documents is deleted.
     """
 
@@ -49,12 +49,12 @@ class Part:
         self.intact = not listed.row.deleted
 
     def file(self, extension: str) -> Path:
-        """Return the path of a further file that lives and dies with the segment."""
+        """Return the path of another file that belongs to the segment and is removed with it."""
         return self.snapshot.folder / self.listed.row.file(extension)
 
 
 def _only(parts: Iterator[Part], snapshot: Snapshot, docs: Bools) -> tuple[LiveSegment, ...]:
-    """Return the segments of a snapshot, the next of these parts, with no other documents live."""
+    """Return the segments of a snapshot with all documents deleted except those in `docs`; consumes its parts."""
     found = []
     for listed, part in zip(snapshot.segments, parts, strict=False):
         live = part.live & docs[part.base : part.base + len(part.live)]
@@ -82,13 +82,13 @@ class Reader:
         self._bases = np.asarray([part.base for part in parts], np.int64)
 
     def only(self, docs: Bools) -> Reader:
-        """Return a reader of the same snapshots in which no other documents are live."""
+        """Return a reader of the same snapshots in which only these documents are live."""
         parts = iter(self.parts)
         return Reader([(root, replace(each, segments=_only(parts, each, docs))) for root, each in self.snapshots])
 
     @cached_property
     def live(self) -> Bools:
-        """Shape ``(size,)``: which documents are not deleted."""
+        """Shape ``(size,)``: mask of the documents that are not deleted."""
         return np.concatenate([part.live for part in self.parts]) if self.parts else np.zeros(0, bool)
 
     @cached_property
@@ -98,17 +98,17 @@ class Reader:
 
     @cached_property
     def average_lengths(self) -> Floats:
-        """Shape ``(fields,)``: the mean length of each field over the live documents that have it; 1 if none has."""
+        """Shape ``(fields,)``: mean length of each field over the live documents that have it; 1 if none has."""
         total, having = np.zeros(len(TEXT_FIELDS)), np.zeros(len(TEXT_FIELDS))
         for part in self.parts:
             lengths = part.segment.lengths if part.intact else part.segment.lengths[:, part.live]
-            # shape (fields, docs): parts per field; a document without a field does not count in its mean
+            # shape (fields, docs): parts per field; documents without a field do not count in its mean
             total += lengths.sum(axis=1, dtype=np.float64)
             having += np.count_nonzero(lengths, axis=1)
         return np.where(having > 0, total / np.maximum(having, 1), 1.0)
 
     def locate(self, doc: int) -> tuple[Part, int]:
-        """Return the part that holds a global document number, and its number there."""
+        """Return the part that contains a global document number, and the number in that part."""
         part = self.parts[bisect_right(self.parts, doc, key=attrgetter("base")) - 1]
         return part, doc - part.base
 
@@ -132,32 +132,32 @@ class Reader:
         return part.segment.paths[local]
 
     def content_digest(self, doc: int) -> str:
-        """Return the SHA-256 of the bytes of a document, in hexadecimal digits."""
+        """Return the hex SHA-256 of the bytes of a document."""
         part, local = self.locate(doc)
         return part.segment.evidence.content_digest(local)
 
     @cached_property
     def times(self) -> Floats:
-        """Shape ``(size,)``: seconds since 1970 of the last change, NaN where unknown."""
+        """Shape ``(size,)``: seconds since 1970 of the last change, NaN if unknown."""
         return np.concatenate([part.segment.times for part in self.parts]) if self.parts else np.zeros(0)
 
     def part_numbers(self, docs: Ints) -> Ints:
-        """Return the index of the part that holds each of some documents."""
+        """Return the index of the part that contains each document."""
         if len(self.parts) == 1:
             return np.zeros(len(docs), np.int64)
         found: Ints = self._bases.searchsorted(docs, side="right") - 1
         return found
 
     def in_one_part(self, docs: Ints) -> bool:
-        """Return whether some documents, ascending, all lie in one part."""
+        """Return whether all documents, ascending, are in one part."""
         return len(self.parts) == 1 or not len(docs) or len({*self.part_numbers(docs[[0, -1]]).tolist()}) == 1
 
     def ranks(self, docs: Ints, *, by_name: bool = False) -> Ints:
-        """Return the place of some documents within their parts, by id, type and path, or else by name before that."""
+        """Return the rank of each document within its part, by id, type and path, or by name."""
         if len(self.parts) == 1:
             segment = self.parts[0].segment
             return (segment.name_rank if by_name else segment.rank).take(docs)
-        # part by part: ranks are stored per segment, and compare documents of one part only
+        # ranks are stored per segment, and only compare documents of one part
         numbers = self.part_numbers(docs)
         places = np.empty(len(docs), np.int64)
         for number in np.flatnonzero(np.bincount(numbers)).tolist():
@@ -167,7 +167,7 @@ class Reader:
         return places
 
     def tie_key(self, doc: int) -> tuple[int, str, str, str]:
-        """Return what decides between documents that are equal otherwise: priority, id, type and path."""
+        """Return the key that breaks ties between documents: priority, id, type and path."""
         part, local = self.locate(doc)
         segment = part.segment
         name = TYPE_NAMES[segment.types[local]]
@@ -184,7 +184,7 @@ class Reader:
         )
 
     def mark(self, docs: Sequence[Ints]) -> Bools:
-        """Return a bitset of shape ``(size,)`` of the live ones among local document numbers, one array per part."""
+        """Return a mask of shape ``(size,)`` of live documents, given local document numbers, one array per part."""
         bits = np.zeros(self.size, bool)
         for part, local in zip(self.parts, docs, strict=True):
             bits[local + part.base] = True
@@ -202,16 +202,16 @@ class Reader:
 
     @cached_property
     def hidden(self) -> dict[str, Ints]:
-        """The live documents, ascending, in each of the states that are not shown unless asked for."""
+        """The live documents, ascending, in each state that is hidden by default."""
         return {state: self.having("is", state) for state in HIDDEN_STATES}
 
     @cached_property
     def manual(self) -> Ints:
-        """The documents, ascending, of rye's own items."""
+        """The documents of rye's own items, ascending."""
         own = [np.arange(part.base, part.base + part.segment.docs) for part in self.parts if is_own(part.root)]
         return np.concatenate([_NONE, *own])
 
     @cached_property
     def withdrawn(self) -> Ints:
-        """The live documents, ascending, in any of those states."""
+        """The live documents, ascending, in any hidden state."""
         return unique(*self.hidden.values())

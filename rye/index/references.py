@@ -1,8 +1,9 @@
-"""A reference as written → what it may name, best first: the one place that knows the forms an id is written in.
+"""A reference as written → the items it may name, best first; only this module knows the forms of an id.
 
-A lookup is by the whole id or by the name, its last part, of one item type or of any. Strings are compared by a hash,
-so that many references are joined with many items by sorting numbers: 62 bits of BLAKE2b, and two for the item type.
-Another id for a given hash cannot be found; two ids of one hash can, and make references to them ambiguous.
+A lookup is by the whole id or by the name, its last part, for one item type or any. Strings are compared by a hash, so
+that many references are joined with many items by sorting numbers: 62 bits of BLAKE2b, and two for the item type. No
+one can find another id for a given hash. Someone can find two ids with the same hash, which makes references to them
+ambiguous.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from rye.items.model import TYPE_OF_FOLDER, Item, ItemType
 from rye.items.reader import EXTENSIONS, PLAIN_EXTENSIONS
 
 TYPED, BY_NAME = 1, 2
-"""Bits of :attr:`Lookup.how`: only items of the type that the key holds, and by the name instead of the id."""
+"""Bits of :attr:`Lookup.how`: match only the type in the key; match the name instead of the id."""
 
 TYPE_BITS = 2
 
@@ -38,14 +39,14 @@ _CAPABILITY = re.compile(rf"(?:rye\.(?:execute|search|load|sign)\.)?({_TYPE})\.(
 
 
 class Lookup(NamedTuple):
-    """One thing a reference may name: ``how`` to look, and the key to look for (see :func:`key_of`)."""
+    """One item that a reference may name: ``how`` to look it up, and the key (see :func:`key_of`)."""
 
     how: int
     key: int
 
 
 def key_of(text: str, item_type: int = 0) -> int:
-    """Return the key of an id or a name: below its 62 bits those of the type's number."""
+    """Return the key of an id or a name: 62 bits of hash, then the number of the type."""
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return (int.from_bytes(digest, "little") >> TYPE_BITS << TYPE_BITS) | item_type
 
@@ -64,13 +65,13 @@ def name_of(item_id: str) -> str:
 
 @lru_cache(maxsize=_CACHED)
 def lookups(text: str, item_type: str, folder: str, prefer: str = "") -> tuple[Lookup, ...]:
-    """Return what a reference may name, best first.
+    """Return the items that a reference may name, best first.
 
     Args:
         text: As written: ``type:id``, an id, a name, a path with or without extension, ``tool.rye.core.x``.
-        item_type: Type of the item that refers.
-        folder: The folder of its id; a path that begins with a dot counts from there, and a name is looked for there.
-        prefer: The type that is meant where the reference does not say.
+        item_type: The type of the referring item.
+        folder: The folder of its id. A path that begins with a dot is relative to it, and a name is looked up in it.
+        prefer: The preferred type if the reference has none.
     """
     text = text.strip()
     if text.startswith(("./", "../")):
@@ -82,8 +83,8 @@ def lookups(text: str, item_type: str, folder: str, prefer: str = "") -> tuple[L
 
 
 def relative(path: str, item_type: str, folder: str) -> tuple[Lookup, ...]:
-    """Return what a path names that counts from the folder of an item; nothing where it leads out of the space."""
-    # the place counts from the space root, as ../ may lead from one type folder to another, or out
+    """Return the items that a path relative to an item's folder may name; empty if it leads out of the space."""
+    # resolve from the space root, because ../ may lead to another type folder, or out
     root = ItemType(item_type).folder
     place = posixpath.normpath(posixpath.join(root, folder, path.partition("#")[0].partition("?")[0]))
     kind = TYPE_OF_FOLDER.get(place.partition("/")[0])
@@ -94,10 +95,10 @@ def relative(path: str, item_type: str, folder: str) -> tuple[Lookup, ...]:
 
 
 def beside(client: ClientFolder, rel_path: str, text: str) -> tuple[Lookup, ...]:
-    """Return what a path names that counts from the folder of a client's file, or from one above it."""
+    """Return the items that a path relative to a client's file, or to a folder above it, may name."""
     path = text.partition("#")[0]
     if path.startswith("/") or "." not in path.rpartition("/")[2]:
-        return ()  # counted from the root of the file system; no file of an item
+        return ()  # an absolute path, or not the name of a file
     found, folders = list[Lookup](), rel_path.split("/")[:-1]
     for depth in range(len(folders), -1, -1):
         place = client.identify(posixpath.normpath("/".join([*folders[:depth], path])))
@@ -106,7 +107,7 @@ def beside(client: ClientFolder, rel_path: str, text: str) -> tuple[Lookup, ...]
 
 
 def _without_suffixes(text: str) -> list[str]:
-    """Return a reference, then without a ``#section``, then without an ``@version``."""
+    """Return a reference, then without its ``#section``, then without its ``@version``."""
     parts = [text]
     for mark in "#@":
         head = parts[-1].partition(mark)[0]
@@ -125,7 +126,7 @@ def _readings(text: str, folder: str, prefer: str) -> list[Lookup]:
 
 
 def _ids(text: str, folder: str, kind: str, *, only: bool = False) -> list[Lookup]:
-    """Return lookups of an id in the forms it has; of one type first, and unless ``only`` of any after that."""
+    """Return lookups of an id in all its forms: of one type first, then, unless ``only``, of any."""
     top, _, rest = text.partition("/")
     found = []
     if not only and rest and top in TYPE_OF_FOLDER:
@@ -157,19 +158,20 @@ def _by_name(name: str, kind: str = "") -> Lookup:
 
 @lru_cache(maxsize=_CACHED)
 def id_lookups(text: str) -> tuple[Lookup, ...]:
-    """Return what a word with a slash in running text may name: an item by its id, or by its path in a space."""
+    """Return the items that a word with a slash in running text may name, by id or by path in a space."""
     return tuple(each for each in lookups(text, "tool", "") if not each.how & BY_NAME)
 
 
 @lru_cache(maxsize=_CACHED)
 def span_lookups(text: str, item_type: str, folder: str) -> tuple[Lookup, ...]:
-    """Return what a word marked as code may name, which is more often a function or a file than an item.
+    """Return the items that a word marked as code may name; most such words are functions or files.
 
-    That is an item by its id with dots for slashes, or one in the same folder; a script in any folder by its file name.
+    They are an item by its id with dots for slashes, an item in the same folder, and a script anywhere by its file
+    name.
 
     Args:
         text: The word.
-        item_type: Type of the item in which it stands.
+        item_type: The type of the item that contains it.
         folder: The folder of its id.
     """
     stem = _stem(text)
@@ -184,14 +186,15 @@ def span_lookups(text: str, item_type: str, folder: str) -> tuple[Lookup, ...]:
 
 
 MAX_IMPORT_ROOTS = 8
-"""Folders that a module may count from: the importing tool's own, those above it, and at last the folder of tools."""
+"""Folders to resolve a module in: the importing tool's own, those above it, and finally the folder of tools."""
 
 
 @lru_cache(maxsize=_CACHED)
 def import_lookups(path: str, folder: str, item_type: str = "tool") -> tuple[Lookup, ...]:
-    """Return the items that an import may name, best first: of Python ``a.b``, ``.b`` and ``..b``, else ``./b.js``.
+    """Return the items that an import may name, best first: Python's ``a.b``, ``.b`` and ``..b``, or ``./b.js``.
 
-    A module counts from the folder of the tool, where Python looks first for those of a script, or from one above it.
+    A module is resolved in the folder of the tool, where Python looks first for a script's modules, and in those above
+    it.
     """
     if "/" in path:
         beside = *relative(path, item_type, folder), *relative(f"{path}/index", "tool", folder)
@@ -199,7 +202,7 @@ def import_lookups(path: str, folder: str, item_type: str = "tool") -> tuple[Loo
         return tuple(dict.fromkeys((*in_space, *beside)))
     place = path.lstrip(".").replace(".", "/")
     folders = folder.split("/") if folder else []
-    up = len(path) - len(place) - 1  # a dot is the folder itself, each further one the folder above
+    up = len(path) - len(place) - 1  # one dot is the folder itself, each further dot the folder above
     if up > len(folders):
         return ()
     depths = [len(folders) - up] if up >= 0 else [*range(len(folders), 0, -1)[: MAX_IMPORT_ROOTS - 1], 0]
@@ -215,18 +218,25 @@ _SPAN = re.compile(r"`(?<!``)(\w[\w.-]{1,300})`(?!`)")
 _LINK = re.compile(r"\]\(<?([\w.-][^:()\s<>#?]{0,300}\.[a-z]{2,4})(?:#[^()\s<>]{0,300})?>?(?:[ \t][^()\n]{0,300})?\)")
 _WIKI = re.compile(r"\[\[(\w[^\[\]|\n]{0,300})(?:\|[^\[\]\n]{0,300})?\]\]")
 _FENCE = re.compile(r"\n {0,3}(`{3,}|~{3,})([^\n]*)")
-"""In text with a newline before it, so that places are those of the text less one; ``^`` would be tried everywhere."""
+"""For text after an added newline, so that places are off by one; a pattern with ``^`` would be tried everywhere."""
 _TRAILING = ".,:;!?-#&=+"
 _PLACEHOLDERS = frozenset("{<$*")
 _LONGEST = 300
 _REACH = 1_000
-"""Characters before a link in which the beginning of a code span is looked for."""
+"""Characters before a link that are searched for the start of a code span."""
 _MOST = 10_000
-"""Words of one body that are looked at, however often each recurs."""
+"""Maximum words to examine in one body, repetitions included."""
 
 
 class Mention(NamedTuple):
-    """One word that may be a mention: what it may name, whether it is sure to, and where it stands in the body."""
+    """A word that may mention an item.
+
+    Attributes:
+        text: The word.
+        lookups: The items it may name.
+        sure: Whether it certainly is a mention.
+        offset: Its place in the body.
+    """
 
     text: str
     lookups: tuple[Lookup, ...]
@@ -235,20 +245,20 @@ class Mention(NamedTuple):
 
 
 def mentions(item: Item, suffix: str) -> list[Mention]:
-    """Return the mentions in a body in the order in which they stand; takes time linear in its length.
+    """Return the mentions in a body in order; takes time linear in its length.
 
     Args:
-        item: What mentions.
+        item: The item with the body.
         suffix: Extension of its file.
     """
     body = item.body
     markdown, folder = suffix == ".md", item.id.rpartition("/")[0]
-    # the cheap tests for a character come first: most bodies have few of these, and a regex over all of it is slow
+    # cheap tests for a character first: most bodies have few of them, and a regex over the whole body is slow
     found: list[Mention] = []
     if ":" in body or "/" in body:
         found = [each for match in islice(_words(body), _MOST) if (each := _word(match))]
     if markdown and "`" in body:
-        # a word with an inner mark, so that it is no word of a language, and no number
+        # a word with an inner mark, so not a word of a language, and not a number
         spans = (
             match
             for match in islice(_SPAN.finditer(body), _MOST)
@@ -264,8 +274,8 @@ def mentions(item: Item, suffix: str) -> list[Mention]:
 
 
 def _words(body: str) -> Iterator[re.Match[str]]:
-    """Yield the words with a colon or a slash in them; text without either is passed over quickly."""
-    done = 0  # the body is read up to here
+    """Yield the words that contain a colon or a slash, skipping other text quickly."""
+    done = 0  # the end of the part already read
     for mark in _MARK.finditer(body):
         if mark.start() >= done:
             start = max(body.rfind(" ", done, mark.start()), body.rfind("\n", done, mark.start()), done)
@@ -275,7 +285,7 @@ def _words(body: str) -> Iterator[re.Match[str]]:
 
 
 def _word(match: re.Match[str]) -> Mention | None:
-    """Return what a word with a colon or a slash mentions; None for a URL, a time, a pattern."""
+    """Return the mention in a word with a colon or a slash; None for a URL, a time or a pattern."""
     whole, body = match[0], match.string
     after = body[match.end() : match.end() + 1]
     if "://" in whole or whole[-1] == "/" or len(whole) > _LONGEST:
@@ -301,7 +311,7 @@ def _links(item: Item) -> Iterator[Mention]:
 
 
 def _outside_spans(pattern: re.Pattern[str], body: str) -> Iterator[re.Match[str]]:
-    """Yield the matches that stand in no code span of their line."""
+    """Yield the matches that are not in a code span of their line."""
     for match in pattern.finditer(body):
         start = max(body.rfind("\n", max(0, match.start() - _REACH), match.start()), match.start() - _REACH, 0)
         if body.count("`", start, match.start()) % 2 == 0:
@@ -309,9 +319,9 @@ def _outside_spans(pattern: re.Pattern[str], body: str) -> Iterator[re.Match[str
 
 
 def _fences(body: str) -> list[int]:
-    """Return where fenced code begins and ends, one after the other."""
+    """Return where fenced code begins and ends, alternately."""
     borders: list[int] = []
-    mark = ""  # the fence that is open: it is closed by one of the same character, at least as long
+    mark = ""  # the open fence: a fence of the same character, at least as long, closes it
     for match in _FENCE.finditer(f"\n{body}") if "```" in body or "~~~" in body else ():
         if mark and match[1].startswith(mark) and not match[2].strip():
             mark = ""
@@ -323,7 +333,7 @@ def _fences(body: str) -> list[int]:
 
 
 def _outside_code(found: list[Mention], borders: list[int]) -> Iterator[Mention]:
-    """Yield mentions, those in fenced code as far as they can be there: words, none of which is sure."""
+    """Yield mentions; in fenced code only those by words, none of them sure."""
     for each in found:
         if not bisect_right(borders, each.offset) % 2:
             yield each

@@ -1,10 +1,10 @@
-"""Updates the index of one root: files that changed on disk are read, parsed and inspected, no others.
+"""Updates the index of one root: only files that changed on disk are read, parsed and inspected.
 
-A file counts as unchanged while its path, size, times and inode are those that the file list of the last snapshot
-states; every other file is read, and indexed unless its bytes are the same. What is compared is one array with a row
-per file. Files that changed within a tick of the clock before they were read never compare equal
-(:meth:`rye.index.file_list.FileList.settled`), so no change is missed. Snapshots never change, so reading needs no
-lock. Writing does, and compares again, since another process may have written meanwhile.
+A file is unchanged if its path, size, times and inode are those in the file list of the last snapshot. Every other file
+is read, and indexed unless its bytes are the same. The comparison is of one array with a row per file. Files that
+changed within a clock tick before they were read never compare equal (:meth:`rye.index.file_list.FileList.settled`), so
+no change is missed. Snapshots never change, so reading needs no lock. Writing takes a lock and compares again, since
+another process may have written meanwhile.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Progress = Callable[[int, int, str], None]
-"""Called with files done, files to do, and the source they belong to."""
+"""Called with files done, files to do, and their source."""
 
 _REPORT_EVERY, _ATTEMPTS = 50, 5
 
 
 @dataclass(frozen=True, slots=True)
 class RefreshReport:
-    """The result of a refresh, of one space or summed over several.
+    """The result of a refresh of one space, or the sum over several.
 
     Attributes:
-        added, changed, removed, unchanged: Files, compared with the last snapshot.
-        stale: True when files have changed but another process holds the lock, or the index cannot be written.
-        temporary: Whether an index is in a temporary folder, which goes with the process, as the cache refused it.
-        warnings: Files with the name of an item that are not items, indexes rebuilt, and folders that refused writing.
-        snapshot: What to search in one space; None while another process is making the very first.
+        added, changed, removed, unchanged: Numbers of files, compared with the last snapshot.
+        stale: Whether files have changed but another process holds the lock, or the index cannot be written.
+        temporary: Whether an index is in a temporary folder until the process ends, because the cache is not writable.
+        warnings: Files that are named like items but are not, rebuilt indexes, and folders that cannot be written.
+        snapshot: The snapshot to search, in one space; None while another process makes the very first.
     """
 
     added: int = 0
@@ -70,7 +70,7 @@ class RefreshReport:
 
 
 class SpaceIndex:
-    """The index of one root, kept open between searches. Not thread-safe: its owner takes turns.
+    """The index of one root, kept open between searches. Not thread-safe: its owner serializes calls.
 
     Args:
         root: The space root.
@@ -78,7 +78,7 @@ class SpaceIndex:
         progress: Called while files are read.
         lock_wait: Seconds to wait for another process that writes the index.
         now: Returns the time in nanoseconds.
-        thresholds: When several processes read files, if not as usual.
+        thresholds: When several processes read files; None for the defaults.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class SpaceIndex:
         self._rebuild_reason = ""
 
     def snapshot(self) -> Snapshot | None:
-        """Return the newest snapshot without looking at the files, or None where there is none that can be read."""
+        """Return the newest snapshot without checking the files; None if there is none that can be read."""
         try:
             self._snapshot = self._store.open()
         except DamagedError as error:
@@ -113,7 +113,7 @@ class SpaceIndex:
         return self._snapshot
 
     def clear(self) -> int:
-        """Remove the index and return how many bytes that freed."""
+        """Remove the index; return how many bytes that freed."""
         self._snapshot = None
         return self._store.clear()
 
@@ -121,11 +121,11 @@ class SpaceIndex:
         """Compare the files with the last snapshot and index what changed.
 
         Args:
-            max_age: Seconds for which the last comparison, by whatever process, still counts.
+            max_age: Seconds for which the last comparison, by any process, is reused.
 
         Raises:
             EnvironmentFault: There is no index yet, and it cannot be written.
-            CancelledError: See :mod:`rye._process`; the last snapshot serves on.
+            CancelledError: See :mod:`rye._process`; the last snapshot stays valid.
         """
         stamp = self.root.stamp
         compared = self._store.compared_within(max_age)
@@ -163,31 +163,31 @@ class SpaceIndex:
             return _stale(current, fault.message)
 
     def _locked(self, work: Callable[[bool], RefreshReport], *, wait: float) -> RefreshReport:
-        """Return the result of a function that writes, given whether the lock is held.
+        """Take the lock, then call a function with whether that succeeded; return its result.
 
-        It begins again if the folder vanishes meanwhile, as when the user clears the cache.
+        Starts again if the folder vanishes meanwhile, for example because the user clears the cache.
 
         Raises:
-            EnvironmentFault: The index cannot be written, or does not stay.
+            EnvironmentFault: The index cannot be written, or is removed again each time.
         """
         for attempt in range(_ATTEMPTS):
-            # a folder that vanished is made again by taking its lock
+            # taking the lock creates a folder that vanished
             try:
                 with self._store.locked(wait=wait) as held:
                     return work(held)
             except EnvironmentFault as fault:
                 if attempt == _ATTEMPTS - 1 or not isinstance(fault.__cause__, FileNotFoundError):
                     raise
-            except DamagedError as error:  # of what was written just now
+            except DamagedError as error:  # in files just written
                 logger.warning("index of %s: %s", self.root.source, error)
         message = f"the index of {self.root.source} in {self.folder} is changed or removed whenever it has been written"
         raise EnvironmentFault("index-write", message, hint="set RYE_CACHE_DIR to another folder")
 
     def fix(self, damaged: Snapshot, reason: str) -> RefreshReport:
-        """Index every file anew because a snapshot is damaged, unless another process has done so meanwhile.
+        """Index every file again because a snapshot is damaged, unless another process has done so meanwhile.
 
         Raises:
-            EnvironmentFault: Another process holds the lock and does not let go, or the index cannot be written.
+            EnvironmentFault: Another process keeps the lock, or the index cannot be written.
         """
         old = {id(one.segment) for one in damaged.segments}
 
@@ -204,7 +204,7 @@ class SpaceIndex:
         return self._locked(work, wait=self.lock_wait)
 
     def rebuild(self) -> RefreshReport:
-        """Index every file anew, whatever the last snapshot says."""
+        """Index every file again, whatever the last snapshot says."""
         return self._locked(
             lambda held: self._update(None, _walk(self.root)) if held else _stale(self.snapshot()), wait=self.lock_wait
         )
@@ -214,12 +214,12 @@ class SpaceIndex:
         try:
             if not known.files.same(walked.files):
                 return False
-        except (DamagedError, *SYMPTOMS):  # comparing file by file comes to it again, and rebuilds
+        except (DamagedError, *SYMPTOMS):  # comparing file by file fails again, and rebuilds
             return False
         return set(walked.problems) == {one for one in known.problems if not _among(walked.files.paths, one.path)}
 
     def _update(self, base: Snapshot | None, walked: _Walked) -> RefreshReport:
-        """Read what changed and commit it, or everything if the base turns out to be damaged; the lock is held."""
+        """Read and commit the changes; if the base turns out to be damaged, read everything. The lock must be held."""
         try:
             return self._write(base, walked)
         except (DamagedError, *SYMPTOMS) as error:
@@ -236,7 +236,7 @@ class SpaceIndex:
         report, limits = self._progress_of(len(changes.to_read)), self._thresholds or THRESHOLDS
         task = BuildTask(self.root, changes.to_read, changes.sizes, changes.digests, self.folder, report, limits)
         with write_faults(self.folder), build(task) as found:
-            of_files = sorted((*changes.known_problems, *found.problems), key=attrgetter("path"))  # whatever came first
+            of_files = sorted((*changes.known_problems, *found.problems), key=attrgetter("path"))  # in a stable order
             problems = (*of_files, *walked.problems)
             file_list = FileList(changes.files, problems, self.root.stamp).settled(started)
             deleted: defaultdict[int, list[int]] = defaultdict(list)
@@ -258,7 +258,7 @@ class SpaceIndex:
         )
 
     def _progress_of(self, total: int) -> Callable[[int], None]:
-        """Return a function that reports how many files are done: every 50 files, and at the end."""
+        """Return a function that reports the number of files done, every 50 files and at the end."""
         progress, last = self._progress, -_REPORT_EVERY
 
         def report(done: int) -> None:
@@ -271,7 +271,7 @@ class SpaceIndex:
 
 
 class _Walked(NamedTuple):
-    """The files that a walk of the root found, and where it could not look."""
+    """The files of a root, and the folders that could not be read."""
 
     files: Files
     problems: tuple[Problem, ...]
@@ -281,14 +281,14 @@ class _Changes(NamedTuple):
     """The differences of the files from the base snapshot.
 
     Attributes:
-        files: All of them as they are now.
-        to_read: The paths of those added or changed.
+        files: All files as they are now.
+        to_read: The paths of added or changed files.
         sizes: Their sizes in bytes.
-        added, removed: How many were.
-        changed: The paths of changed ones.
+        added, removed: How many were added and removed.
+        changed: The paths of changed files.
         documents: Segment and document of each changed or removed path; deleted unless the bytes are the same.
-        digests: The SHA-256 of changed files as they were indexed.
-        known_problems: The problems of the base that still hold.
+        digests: The SHA-256 of changed files when they were indexed.
+        known_problems: The problems of the base that still exist.
     """
 
     files: Files
@@ -306,16 +306,16 @@ def _compare_files(root: Root, base: Snapshot | None, after: Files) -> _Changes:
     """Compare the files of a root with a snapshot.
 
     Raises:
-        DamagedError: The base turns out not to be readable.
+        DamagedError: The base cannot be read.
     """
     if base is None:
         return _Changes(after, after.paths, after.sizes(), len(after))
-    # was: for each file now, its place in the files before, -1 for a new one; the paths left in numbers were removed
+    # was: for each file now, its place among the files before, -1 if new; paths left in `numbers` were removed
     before = base.file_list.files
     numbers = dict(zip(before.paths, range(len(before)), strict=True))
     was = np.fromiter(map(numbers.pop, after.paths, repeat(-1)), np.int64, len(after))
     is_new = was < 0
-    differs = is_new.copy()  # per file now: whether it is new, or any of its four stats changed
+    differs = is_new.copy()  # per file now: whether it is new or one of its stats changed
     differs[~is_new] = (after.stats[~is_new] != before.stats[was[~is_new]]).any(axis=1)
     to_read = tuple(after.paths[number] for number in np.flatnonzero(differs).tolist())
     added = int(is_new.sum())
@@ -341,10 +341,10 @@ def _compare_files(root: Root, base: Snapshot | None, after: Files) -> _Changes:
 
 
 def _documents(root: Root, base: Snapshot, paths: Collection[str]) -> dict[str, tuple[int, int]]:
-    """Return segment and number of the live document of each path, except of files with a problem.
+    """Return segment and number of the live document of each path, except for files with a problem.
 
     Raises:
-        DamagedError: There is none.
+        DamagedError: A path has no document.
     """
     found = {}
     for path in sorted(paths):
@@ -361,7 +361,7 @@ def _documents(root: Root, base: Snapshot, paths: Collection[str]) -> dict[str, 
 
 
 def _among(paths: tuple[str, ...], path: str) -> bool:
-    """Return whether a path is one of some in ascending order."""
+    """Return whether a path is in a sorted tuple."""
     at = bisect_left(paths, path)
     return at < len(paths) and paths[at] == path
 
@@ -384,4 +384,4 @@ def _stale(snapshot: Snapshot | None, *reasons: str) -> RefreshReport:
 
 def _warnings(snapshot: Snapshot | None) -> tuple[str, ...]:
     found = snapshot.file_list.problems if snapshot else ()
-    return tuple(each.message for each in sorted(found, key=lambda each: each.code != "unsafe-owner"))  # that one first
+    return tuple(each.message for each in sorted(found, key=lambda each: each.code != "unsafe-owner"))  # first

@@ -1,7 +1,7 @@
-"""The references of an item to others: those of its metadata and steps, mentions in its body, and imports of code.
+"""The references of an item to others: in its metadata, steps and body, and imports in code.
 
-Nothing is resolved here. An edge keeps the reference as written and the lookups that it stands for; which item that is
-depends on all spaces, and is found when it is asked for (:mod:`rye.search.graph`).
+Nothing is resolved here. An edge keeps the reference as written and its lookups. Which item they mean depends on all
+spaces, and is resolved by a query (:mod:`rye.search.graph`).
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ KINDS = (
     *("references", "executor", "requires", "extends", "supersedes", "superseded_by"),
     *("permissions", "steps", "mentions", "imports"),
 )
-"""Kinds of edges; the position in this tuple is the kind's number in a segment."""
+"""Kinds of edges; the index in this tuple is the number of the kind in a segment."""
 
 KIND_NUMBER: Mapping[str, int] = {name: number for number, name in enumerate(KINDS)}
 
 MAX_REFERENCES = 1_000
-"""Edges kept of one item, each once, those of its metadata first."""
+"""Maximum distinct edges kept of one item; those of its metadata come first."""
 
 MAX_REFERENCE_TEXT = 300
-"""Characters of a reference; a longer one is cut, and names nothing."""
+"""Maximum characters of a reference; a longer one is cut and names nothing."""
 
 _KEYS: Mapping[str, tuple[str, str]] = {
     "references": ("references", ""),
@@ -42,7 +42,7 @@ _KEYS: Mapping[str, tuple[str, str]] = {
     "superseded_by": ("superseded_by", "="),
     "replaced_by": ("superseded_by", "="),
 }
-"""Metadata key → kind of edge, and the type that is meant where none is written; ``=`` is the item's own."""
+"""Metadata key → kind of edge, and the type to assume if none is written; ``=`` is the item's own."""
 
 _NAMING = ("item_id", "item", "id", "ref", "reference", "path", "name")
 _TYPING = ("item_type", "type")
@@ -72,8 +72,8 @@ class Edge(NamedTuple):
     Attributes:
         kind: One of :data:`KINDS`.
         text: As written, at most :data:`MAX_REFERENCE_TEXT` characters.
-        lookups: What it may name, best first.
-        sure: Whether it is a relation also where there is no such item.
+        lookups: The items it may name, best first.
+        sure: Whether it is a relation even if there is no such item.
         line: 1-based line of the file.
     """
 
@@ -92,16 +92,16 @@ def edges_of(
     *,
     beside: Callable[[str], tuple[Lookup, ...]] | None = None,
 ) -> list[Edge]:
-    """Return what an item refers to.
+    """Return the references of an item.
 
     Args:
         item: The item.
         suffix: Extension of its file.
-        data: The whole file, in which lines are counted.
-        most: How many references at most.
-        beside: Returns what a reference names as a path beside the file, which comes before other readings.
+        data: The complete file, in which lines are counted.
+        most: Maximum references to return.
+        beside: Returns the items that a reference may name as a path beside the file; they come first.
     """
-    edges: dict[tuple[Any, ...], Edge] = {}  # by kind, text and lookups, each once, where it stands first
+    edges: dict[tuple[Any, ...], Edge] = {}  # by kind, text and lookups; the first place of each
     stated: set[tuple[str, int]] = set()  # text and line of references that are not mentions
     found = _metadata_edges(item, data), _step_edges(item, data), _import_edges(item), _mention_edges(item, suffix)
     for edge in chain.from_iterable(found):
@@ -112,7 +112,7 @@ def edges_of(
         place = edge.text, edge.line
         if edge.kind != "mentions":
             stated.add(place)
-        if edge.kind != "mentions" or place not in stated:  # the body of code and data has its metadata in it
+        if edge.kind != "mentions" or place not in stated:  # the body of code and data contains its metadata
             before = edges.setdefault(edge[:3], edge)
             if edge.sure and not before.sure:
                 edges[edge[:3]] = edge
@@ -123,12 +123,12 @@ def _import_edges(item: Item) -> Iterator[Edge]:
     folder = item.id.rpartition("/")[0]
     for path, line in item.imports:
         found = import_lookups(path, folder, item.type)
-        if len(path) <= MAX_REFERENCE_TEXT and (found or path.startswith("../")):  # a client's file may name one above
+        if len(path) <= MAX_REFERENCE_TEXT and (found or path.startswith("../")):  # or in a folder above
             yield Edge("imports", path, found, False, line)
 
 
 def _mention_edges(item: Item, suffix: str) -> Iterator[Edge]:
-    line, counted = item.body_line, 0  # lines are counted on from the mention before
+    line, counted = item.body_line, 0  # continue counting lines at the previous mention
     for found in mentions(item, suffix):
         line += item.body.count("\n", counted, found.offset)
         counted = found.offset
@@ -136,7 +136,7 @@ def _mention_edges(item: Item, suffix: str) -> Iterator[Edge]:
 
 
 def _text(data: bytes) -> str:
-    """Return bytes as text with the line breaks that an item is read with."""
+    """Decode a file, with the line breaks that an item is parsed with."""
     return data.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -154,7 +154,7 @@ def _metadata_edges(item: Item, data: bytes) -> Iterator[Edge]:
 
 
 def _stated(item: Item) -> Iterator[tuple[str, str, str, str]]:
-    """Yield kind of edge, key, text, and type or nothing of every reference in metadata, in the order of the keys."""
+    """Yield kind of edge, key, text, and type (or empty) of every reference in metadata, in the order of the keys."""
     for key, value in item.metadata.items():
         prefer = ""
         found: Iterable[tuple[str, str]]
@@ -162,7 +162,7 @@ def _stated(item: Item) -> Iterator[tuple[str, str, str, str]]:
             kind, prefer = _KEYS[key]
             found = _named(value, _NAMING)
         elif key in {"deprecated", "yanked"} and isinstance(value, str):
-            kind, found = "superseded_by", _step(value)  # as in: use tool:ops/new instead
+            kind, found = "superseded_by", _step(value)  # such as: use tool:ops/new instead
         elif key == "permissions" and item.type is ItemType.DIRECTIVE:
             kind, found = "permissions", _permitted(value, "")
         elif key in {"steps", "process"} and item.type is ItemType.DIRECTIVE:
@@ -177,7 +177,7 @@ _ASKED = frozenset({*_KEYS, "deprecated", "yanked", "permissions", "steps", "pro
 
 
 def _named(value: Any, naming: tuple[str, ...], item_type: str = "") -> Iterator[tuple[str, str]]:
-    """Yield ``(text, type or empty)`` of every reference in a text, a list, or mappings that name items."""
+    """Yield text and type (or empty) of every reference in a text, a list, or mappings that name items."""
     if isinstance(value, str):
         yield from ((part.strip(), item_type) for part in _SPLIT.split(value))
     elif isinstance(value, list):
@@ -196,21 +196,21 @@ def _named(value: Any, naming: tuple[str, ...], item_type: str = "") -> Iterator
 
 
 def references_in(value: Any) -> list[str]:
-    """Return the references that the value of a metadata key is: each once, without texts of several words."""
+    """Return the distinct references in the value of a metadata key, without texts of several words."""
     texts = [text for text, _ in _named(value, _NAMING)]
     return [text for text in dict.fromkeys(texts) if text.casefold() not in _NOTHING and not _SPACES.search(text)]
 
 
 def _as_type(key: str) -> str:
-    """Return the item type that a key such as ``tool``, ``tools`` or ``tool_id`` is about, or nothing."""
+    """Return the item type in a key such as ``tool``, ``tools`` or ``tool_id``, or an empty text."""
     word = key.casefold().removesuffix("_id").removesuffix("s")
     return word if word in TYPE_NAMES else ""
 
 
 def _permitted(value: Any, item_type: str) -> Iterator[tuple[str, str]]:
-    """Yield the items that permissions name: ``execute: {tool: a/b}``, ``rye.execute.tool.a.b``, ``tool:a/b``.
+    """Yield the items in permissions: ``execute: {tool: a/b}``, ``rye.execute.tool.a.b``, ``tool:a/b``.
 
-    A mapping that says what it is about, as in ``<execute resource="tool" id="a/b"/>``, names it by its id or text.
+    A mapping with a type, as in ``<execute resource="tool" id="a/b"/>``, names the item by its id or text.
     """
     if isinstance(value, Mapping):
         kinds = [kind for key in _PERMITTED_TYPING if (kind := _as_type(str(value.get(key, ""))))]
@@ -237,7 +237,7 @@ def _typed(text: str) -> bool:
 
 
 def _step(step: Any) -> Iterator[tuple[str, str]]:
-    """Yield the items that a step names: under a key for it, or as the ``type:id`` and paths in its text."""
+    """Yield the items that a step names: under a suitable key, or as ``type:id`` and paths in its text."""
     if isinstance(step, Mapping):
         yield from _named({key: each for key, each in step.items() if key in (*_STEP_NAMING, *_TYPING)}, _STEP_NAMING)
         for key, each in step.items():
@@ -266,7 +266,7 @@ def _step_edges(item: Item, data: bytes) -> Iterator[Edge]:
 
 
 def _calls(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield where ``item_id="…"`` stands, the id, and the ``item_type`` beside it."""
+    """Yield the place of each ``item_id="…"``, the id, and the ``item_type`` beside it."""
     found = [(match[1], match[2].strip(), match.start()) for match in _CALL.finditer(text)]
     for number, (what, written, start) in enumerate(found):
         if what == "id" and written:
@@ -277,14 +277,14 @@ def _calls(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _tagged(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield place, id and type of the items in tags of a process, from the first that opens to the last that closes."""
+    """Yield place, id and type of the items in tags, from the first opening to the last closing tag of a process."""
     opening = _WORKING.search(text)
     for match in _TAGGED.finditer(text, opening.start(), max(map(text.rfind, _DONE), default=0)) if opening else ():
         yield match.start(), (match[2] or match[4]).strip(), match[1] or match[3] or ""
 
 
 class _Lines:
-    """Finds the line of a reference in metadata: the first place behind its key, near the top of the file."""
+    """Finds the line of a reference in metadata: its first place after its key, near the top of the file."""
 
     def __init__(self, text: str) -> None:
         self._head = text
@@ -292,7 +292,7 @@ class _Lines:
         self._found: dict[tuple[str, str], int] = {}
 
     def find(self, key: str, value: str) -> int:
-        """Return the line of a value of a key; that of the key where it is written otherwise; else 1."""
+        """Return the line of a value of a key; the line of the key if the value is written differently; else 1."""
         if (key, value) in self._found:
             return self._found[key, value]
         if key not in self._keys:
@@ -304,10 +304,10 @@ class _Lines:
         return line
 
     def _place(self, value: str, start: int) -> int:
-        """Return the first place of a value from ``start`` on, as a word of its own if it is one anywhere; else -1."""
+        """Return the first place of a value from ``start`` on, preferably as a separate word; else -1."""
         first = self._head.find(value, start)
         end = first + len(value)
-        # the characters around it: "deploy" in "deploy-all" is part of a longer word, and stands elsewhere by itself
+        # check the characters around it: "deploy" in "deploy-all" is part of a longer word, so look for a separate one
         beside = self._head[first - 1 : first] + self._head[end : end + 1]
         if first < 0 or not any(map(_TOKEN.fullmatch, beside)):
             return first
@@ -317,7 +317,7 @@ class _Lines:
 
     @cached_property
     def _words(self) -> dict[str, list[int]]:
-        """The places of each word: computed once, because searching for each word again takes quadratic time."""
+        """The places of each word, computed once, because searching again for each word takes quadratic time."""
         found: dict[str, list[int]] = {}
         for match in _TOKEN.finditer(self._head):
             for word in {match[0], match[0].rstrip(".:")}:

@@ -1,4 +1,4 @@
-"""The indexed parts of an item: text fields, keyword terms, and the comparison of values as versions and dates."""
+"""The indexed parts of an item: text fields, keyword terms, and values compared as versions and dates."""
 
 from __future__ import annotations
 
@@ -22,42 +22,42 @@ from rye.items.model import Item, ItemType
 from rye.items.values import is_negative
 
 TEXT_FIELDS = ("title", "name", "description", "category", "content", "tags", "headings", "symbols", "id")
-"""Analyzed fields; the position in this tuple is the field's number in a segment."""
+"""Analyzed fields; the index in this tuple is the field's number in a segment."""
 
 FIELD_BITS = 4
 FIELD_NUMBER: Mapping[str, int] = {name: number for number, name in enumerate(TEXT_FIELDS)}
 
 TYPE_NAMES = tuple(str(kind) for kind in ItemType)
-"""Item types; the position in this tuple is the type's number in a segment."""
+"""Item types; the index in this tuple is the type's number in a segment."""
 
 TYPE_NUMBER: Mapping[str, int] = {name: number for number, name in enumerate(TYPE_NAMES)}
 
 SEPARATOR = "\x00"
-"""Between key and value of a keyword term."""
+"""Separates key and value of a keyword term."""
 
 HIDDEN_STATES = ("superseded", "deprecated", "yanked")
 _STATE_KEYS = frozenset(("status", "superseded_by", "deprecated", "yanked"))
-"""Metadata keys that may put an item in one of them."""
+"""Metadata keys that may put an item in a hidden state."""
 
 MAX_METADATA_VALUES = 500
-"""Keyword terms kept of one item's metadata; the values beyond them are not indexed."""
+"""Maximum keyword terms of one item's metadata; further values are not indexed."""
 
 _SEVERAL_ITEMS = 4
-"""Items with the same metadata keys are taken together from this number on."""
+"""From this number on, items with the same metadata keys are processed together."""
 
 BUILT_IN_KEYS = (
     *("key", "type", "space", "bundle", "path", "id", "name", "title", "category"),
     *("author", "version", "created", "updated", "is", "tags"),
 )
-"""Keys of keyword terms that every index has; all others are metadata keys."""
+"""Keys of keyword terms in every index; all others are metadata keys."""
 
 _SHARED_KEYS = ("type", "space", "bundle", "format", "client", "category", "author", "version", "created", "updated")
-"""Keys of which an item has one value that others may share."""
+"""Keys with one value per item, which items may share."""
 
 RESERVED_KEYS = frozenset(
     (*BUILT_IN_KEYS, *TEXT_FIELDS, "signer", "verdict", "source", "references", "referenced-by", "installed-from")
 )
-"""Metadata keys that would be mistaken for built-in ones, and so get no keyword terms."""
+"""Metadata keys that would be mistaken for built-in ones, so they get no keyword terms."""
 
 _MAX_VALUE = 1_000
 
@@ -75,7 +75,7 @@ class ItemPlace(NamedTuple):
 
 
 def text_columns(items: Sequence[Item]) -> Iterator[tuple[int, list[str], Ints]]:
-    """Yield ``(field number, values, place in items of the one that has each)`` of every text field, in field order."""
+    """Yield ``(field number, values, owners)`` of every text field; ``owners`` are the indices of the values' items."""
     each = np.arange(len(items))
     for number, name in enumerate(TEXT_FIELDS):
         if of_one := _SEVERAL.get(name):
@@ -111,7 +111,7 @@ def flatten(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def hidden_states(item: Item) -> set[str]:
-    """Return which of :data:`HIDDEN_STATES` the metadata of an item states."""
+    """Return the :data:`HIDDEN_STATES` that the metadata of an item state."""
     metadata = item.metadata
     found = {str(metadata.get("status", "")).strip().casefold()}.intersection(HIDDEN_STATES)
     keys = {"superseded_by": "superseded", "deprecated": "deprecated", "yanked": "yanked"}
@@ -121,9 +121,10 @@ def hidden_states(item: Item) -> set[str]:
 def keyword_columns(
     items: Sequence[Item], places: Sequence[ItemPlace]
 ) -> Iterator[tuple[str, Sequence[str], Sequence[int]]]:
-    """Yield ``(key, values, items)`` of the keyword values that items may share, as written, with the item of each.
+    """Yield ``(key, values, items)``: keyword values as written that items may share, and the item number of each.
 
-    A key may come several times, a value may be empty or recur. Items with the same metadata keys are taken together.
+    A key may come several times; a value may be empty or repeated. Items with the same metadata keys are processed
+    together.
     """
     each, tags = range(len(items)), [item.tags for item in items]
     shared = {key: list(map(attrgetter(key), places if key in ItemPlace._fields else items)) for key in _SHARED_KEYS}
@@ -135,10 +136,10 @@ def keyword_columns(
             (number, str(folder))
             for number, place in enumerate(places)
             if place.format == "skill"
-            for folder in PurePosixPath(place.path).parents[:-1]  # the folder of the skill is one of them
+            for folder in PurePosixPath(place.path).parents[:-1]  # one of them is the folder of the skill
         ]
         yield "skill", [folder for _, folder in of_skills], [number for number, _ in of_skills]
-    # layouts: metadata keys → the items that have just these, which can be read column by column
+    # layouts: metadata keys → the items with exactly these keys, which can be read column by column
     layouts: dict[tuple[str, ...], list[int]] = {}
     for number, item in enumerate(items):
         layouts.setdefault(tuple(item.metadata), []).append(number)
@@ -184,44 +185,44 @@ def _plain_columns(
 
 @lru_cache(maxsize=4096)
 def _metadata_key(key: str) -> str:
-    """Return the key of a keyword term, or nothing where it means something else."""
+    """Return the key of a keyword term; empty if the key is reserved."""
     name = clean(key)
     return "" if name in RESERVED_KEYS else name
 
 
 OWN_KEYS = ("key", "path", "id", "name", "title")
-"""Keys whose values nearly every item has for itself: they identify it."""
+"""Keys whose values identify an item, so nearly every item has different ones."""
 
 
 def keyword_terms(key: str, values: Sequence[str]) -> list[str]:
-    """Return the keyword terms of many values of one key, folded unless the key is ``key``."""
+    """Return the keyword terms of many values of one key; values are folded unless the key is ``key``."""
     start, text = f"{key}{SEPARATOR}", "\n".join(values)
     if not values or not _is_usual(text, values):
         return [start + (clean(value) if key == "key" else fold_value(value)) for value in values]
-    # folded and prefixed all at once; of plain ASCII, folding is lower case
+    # fold and prefix all at once; folding plain ASCII is lower-casing
     text = text if key == "key" else text.lower()
     return (start + text.replace("\n", f"\n{start}")).split("\n")
 
 
 def _is_usual(text: str, values: Sequence[str]) -> bool:
-    """Return whether values, each a line of a text, are ASCII that :func:`clean` leaves as it is."""
+    """Return whether the values, which are the lines of `text`, are ASCII that :func:`clean` does not change."""
     if not text.isascii() or text.encode("ascii").translate(None, _PRINTABLE) or text.count("\n") != len(values) - 1:
         return False
     return " \n" not in f"{text}\n" and "\n " not in f"\n{text}" and max(map(len, values)) <= _MAX_VALUE
 
 
 def clean(text: str) -> str:
-    """Return text fit for a keyword term: no separator, no newline, at most 1,000 characters."""
+    """Return a text for a keyword term: no separator, no newline, at most 1,000 characters."""
     return text.replace(SEPARATOR, " ").replace("\n", " ").strip()[:_MAX_VALUE]
 
 
 def fold_value(text: str) -> str:
-    """Return the form in which keyword values are stored and compared: cleaned, and folded as words are."""
+    """Return the stored form of a keyword value: cleaned, and folded like words."""
     return fold_text(normalize(clean(text)))
 
 
 def fold_values(texts: Sequence[str]) -> list[str]:
-    """Return the same of many texts without line breaks that are clean already."""
+    """Return the stored forms of many texts that are already clean."""
     joined = "\n".join(texts)
     return joined.lower().split("\n") if texts and joined.isascii() else list(map(fold_value, texts))
 
@@ -235,15 +236,15 @@ Version = tuple[tuple[int, ...], int, tuple[tuple[int, int, str], ...]]
 
 @lru_cache(maxsize=4096)
 def period(text: str) -> tuple[float, float] | None:
-    """Return the half-open period, in seconds since 1970 UTC, that an ISO date or datetime stands for, or None.
+    """Return the half-open period, in seconds since 1970 UTC, of an ISO date or datetime; None for any other text.
 
-    A year, a month or a day is the whole of it; a datetime without a zone is UTC and stands for its one instant, whose
-    period ends a microsecond later.
+    A year, month or day is the whole period. A datetime without a zone is UTC; it is one instant, whose period ends a
+    microsecond later.
 
         >>> period("1970-01")
         (0.0, 2678400.0)
     """
-    text = text.strip().upper()  # as datetime wants T and Z
+    text = text.strip().upper()  # datetime requires T and Z
     match = _PARTIAL.fullmatch(text)
     try:
         if match is None:
@@ -263,9 +264,9 @@ def period(text: str) -> tuple[float, float] | None:
 
 @lru_cache(maxsize=4096)
 def version(text: str) -> Version | None:
-    """Return a key that orders versions as semantic versioning does, or None when the text is no version.
+    """Return a key that sorts like semantic versions; None if the text is not a version.
 
-    Missing parts are zero, a leading ``v`` and build metadata are ignored, a pre-release comes before its release.
+    Missing parts are zero, a leading ``v`` and build metadata are ignored, and a pre-release comes before its release.
 
         >>> version("1.0.0-beta") < version("v1.0") < version("1.10")
         True
@@ -274,7 +275,7 @@ def version(text: str) -> Version | None:
     if match is None or any(len(part) > _MAX_DIGITS for part in match[1].split(".")):
         return None
     numbers = [int(part) for part in match[1].split(".")]
-    # 1.0 is 1; a release (1) comes behind its pre-releases (0)
+    # 1.0 equals 1; a release (1) comes after its pre-releases (0)
     while numbers and numbers[-1] == 0:
         numbers.pop()
     if match[2] is None:
@@ -283,7 +284,7 @@ def version(text: str) -> Version | None:
 
 
 def _identifier(part: str) -> tuple[int, int, str]:
-    """Order pre-release identifiers: numbers before text, numbers by value."""
+    """Return a sort key for a pre-release identifier: numbers by value, before text."""
     if part.isdigit() and part.isascii() and len(part) <= _MAX_DIGITS:
         return 0, int(part), ""
     return 1, 0, part
@@ -291,7 +292,7 @@ def _identifier(part: str) -> tuple[int, int, str]:
 
 @lru_cache(maxsize=4096)
 def number(text: str) -> float | None:
-    """Return a finite number, or None."""
+    """Return the text as a finite number, or None."""
     try:
         value = float(text)
     except ValueError:
@@ -300,7 +301,7 @@ def number(text: str) -> float | None:
 
 
 def overflows(text: str) -> bool:
-    """Return whether a text is a number too large to be compared as one."""
+    """Return whether a text is a number too large to compare."""
     try:
         return math.isinf(float(text)) and "_" not in text and any(map(str.isdigit, text))
     except ValueError:
@@ -308,6 +309,6 @@ def overflows(text: str) -> bool:
 
 
 def sort_time(updated: str, created: str) -> float:
-    """Return when an item was last changed, in seconds since 1970, NaN when it does not say."""
+    """Return the time of an item's last change in seconds since 1970; NaN if unknown."""
     found = period(updated or created)
     return found[0] if found else math.nan

@@ -47,32 +47,33 @@ EXTENSION = ".ryx"
 """The extension of every file of arrays."""
 
 Selection = Ints | slice
-"""Numbers of postings: an array, or a run of them."""
+"""Numbers of postings: an array or a slice."""
 
 _FEW = 16
-"""Terms whose runs of postings are copied one by one. Of the two most frequent terms of 20,000 documents that is 15
-times as fast as one gather; of 1,000 rare ones the gather is 18 times as fast."""
+"""Up to this many terms, copy runs of postings one by one. For the two most frequent terms of 20,000 documents that
+is 15 times as fast as one gather; for 1,000 rare terms the gather is 18 times as fast.
+"""
 
 
 class Segment(Container):
     """One immutable segment file.
 
     Attributes:
-        docs: How many documents it has, deleted ones included.
+        docs: Number of documents, including deleted ones.
         ids: The item id of every document.
         paths: The path of every document, relative to the space root.
         types: The item type number of every document.
-        times: Seconds since 1970 of the last change an item states, NaN where it states none.
+        times: Seconds since 1970 of the last change stated by each item, NaN if none.
         lengths: Shape ``(fields, docs)``: parts per field.
-        rank, name_rank: The place of every document by id, type and path, and by name.
+        rank, name_rank: The rank of every document by id, type and path, and by name.
         terms: The terms in byte order.
-        term_docs: How many documents have each term in any field, deleted ones included.
-        term_postings: Where the postings of each term begin; the last is where all end.
+        term_docs: Number of documents with each term in any field, including deleted ones.
+        term_postings: Where the postings of each term begin, then the end of the last.
         keywords: The sorted keyword terms, ``key NUL value``.
         keyword_bounds, keyword_owners: Where the documents of each keyword term begin, and these documents.
 
     Raises:
-        DamagedError: The file is not a segment this version can read.
+        DamagedError: The file is not a segment that this version can read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -117,15 +118,15 @@ class Segment(Container):
 
     @cached_property
     def evidence(self) -> EvidenceColumn:
-        """The evidence on the signature of every document."""
+        """The signature evidence of every document."""
         return EvidenceColumn(self)
 
     def run(self, term: int) -> slice:
-        """Return the numbers of the postings of one term, in order of document and field."""
+        """Return the range of the postings of one term, sorted by document and field."""
         return slice(self.term_postings.item(term), self.term_postings.item(term + 1))
 
     def slots(self, chosen: Selection) -> Ints:
-        """Return document and field of postings as :func:`slot_keys` does; ascending within a term."""
+        """Return the slots of postings, as :func:`slot_keys` does; ascending within a term."""
         found: Ints = self._slots[chosen].astype(np.int64)
         return found
 
@@ -140,15 +141,15 @@ class Segment(Container):
         return found
 
     def positions(self, first: int, last: int) -> Ints:
-        """Return the positions of neighbouring terms, posting by posting."""
+        """Return the positions of consecutive terms, posting by posting."""
         run = slice(self._term_positions.item(first), self._term_positions.item(last + 1))
         found: Ints = self._positions[run].astype(np.int64)
         return found
 
     def occurrences(self, chosen: Ints) -> tuple[Ints, Ints]:
-        """Return ``(keys, index into postings)``: every position as a key that orders by document, field, position."""
+        """Return ``(keys, index into postings)``: each position as a key that sorts by document, field, position."""
         starts, tf, slots = self._begins(chosen), self.frequencies(chosen), self.slots(chosen)
-        if tf.sum() > len(self._positions):  # before memory is taken for them
+        if tf.sum() > len(self._positions):  # checked before allocating memory
             message = "there are fewer positions than postings have"
             raise DamagedError(message)
         # per token: which of the chosen postings it belongs to
@@ -156,7 +157,7 @@ class Segment(Container):
         return (slots.take(of) << POSITION_BITS) | self._positions[ranges(starts, starts + tf)], of
 
     def _begins(self, chosen: Ints) -> Ints:
-        """Return where the positions of postings begin: behind those of the earlier postings of the same term."""
+        """Return where the positions of each posting begin: after those of the earlier postings of the same term."""
         owners = self.term_postings.searchsorted(chosen.astype(self.term_postings.dtype), side="right") - 1
         terms, which = np.unique(owners, return_inverse=True)
         starts, stops = _bounds(self.term_postings, terms)
@@ -171,11 +172,11 @@ class Segment(Container):
         return make_norms(self.lengths, self.types)
 
     def inflections(self, word: str) -> tuple[list[int], int]:
-        """Return the numbers, ascending, of the terms that share their stem with a word, and that of the word or -1."""
+        """Return the numbers, ascending, of the terms with the same stem as a word, and the word's own number or -1."""
         return stems.inflections(word, self.terms, self._stem_hash, self._stem_term)
 
     def terms_perhaps_near(self, text: str, distance: int, start: str = "") -> Ints:
-        """Return the numbers of all terms with a start that are within an edit distance of a text, and of some more."""
+        """Return the numbers of all terms with a prefix that are within an edit distance of a text, and some others."""
         first, last = self.terms.prefix_range(start)
         return first + perhaps_near(self._term_length[first:last], self._term_letters[first:last], text, distance)
 
@@ -187,16 +188,16 @@ class Segment(Container):
         return ranges(starts, stops), np.repeat(np.arange(len(terms)), stops - starts)
 
     def sizes(self, terms: Ints) -> Ints:
-        """Return how many postings each of several terms has."""
+        """Return the number of postings of each term."""
         starts, stops = _bounds(self.term_postings, terms)
         return stops - starts
 
     def count(self, terms: Ints) -> int:
-        """Return how many postings several terms have together."""
+        """Return the total number of postings of several terms."""
         return int(self.sizes(terms).sum())
 
     def tokens(self, terms: Ints) -> int:
-        """Return how many positions several terms have together."""
+        """Return the total number of positions of several terms."""
         starts, stops = _bounds(self._term_positions, terms)
         return int((stops - starts).sum())
 
@@ -205,7 +206,7 @@ class Segment(Container):
         return self._of(terms, self._slots)
 
     def slots_and_tf(self, terms: Ints, weights: Floats | None = None) -> tuple[Numbers, Numbers | Floats]:
-        """Return ``(slots, tf)`` of all postings of several terms, term by term; tf is multiplied with the weights."""
+        """Return ``(slots, tf)`` of all postings of several terms, term by term; tf is multiplied by the weights."""
         tf = self._of(terms, self._tf)
         return self.slots_of(terms), tf if weights is None else tf * weights.repeat(self.sizes(terms))
 
@@ -217,7 +218,7 @@ class Segment(Container):
         return runs[0] if len(runs) == 1 else np.concatenate([column[:0], *runs])
 
     def keyword_docs(self, numbers: Ints) -> Ints:
-        """Return the documents, with repetitions, that have any of some keyword terms."""
+        """Return the documents, with repetitions, that have any of the keyword terms."""
         starts, stops = _bounds(self.keyword_bounds, numbers)
         chosen = slice(starts[0], stops[0]) if len(numbers) == 1 else ranges(starts, stops)
         found: Ints = self.keyword_owners[chosen].astype(np.int64)
@@ -238,7 +239,7 @@ class Segment(Container):
 
     @cached_property
     def has_duplicates(self) -> bool:
-        """Whether any two of its documents have the same type and id."""
+        """Whether two of its documents have the same type and id."""
         first, last = self.keyword_range("key")
         return last - first < self.docs
 

@@ -1,8 +1,8 @@
 """Items → the arrays of one segment, column by column, with numpy sorts and no Python object per posting.
 
-The idea: every token of every document is three numbers (word, slot, position). Words are numbered as they are met; at
-the end the distinct words are sorted once, and the tokens are sorted as single 64-bit integers ``term | slot |
-position``. A posting is then a run of equal ``term | slot``, its tf the length of the run.
+Every token of every document is three numbers (word, slot, position). Words are numbered in order of appearance. At the
+end, the distinct words are sorted once, and the tokens are sorted as single 64-bit integers ``term | slot | position``.
+A posting is then a run of equal ``term | slot``, and its tf the length of the run.
 
 :mod:`rye.index.segment` lists the arrays of a segment.
 """
@@ -66,10 +66,10 @@ BATCH = 1 << 21
 """Characters of text that are analyzed at a time."""
 
 BLOCK = 1 << 20
-"""Tokens of which postings are made at a time."""
+"""Tokens that are turned into postings at a time."""
 
 _LEAST = 100
-"""Characters that an item counts at least."""
+"""Minimum characters counted per item."""
 
 _SLOTS = 1 << FIELD_BITS
 _WORD_BITS = 64
@@ -86,7 +86,7 @@ class Columns:
         self.evidence = EvidenceWriter()
 
     def take(self, segment: Segment, docs: Ints) -> None:
-        """Add some documents of a segment, ascending."""
+        """Copy some documents of a segment, ascending."""
         self.ids.extend(segment.ids.take(docs))
         self.paths.extend(segment.paths.take(docs))
         self.types.extend(segment.types[docs].tolist())
@@ -94,7 +94,7 @@ class Columns:
         self.evidence.take(segment.evidence, docs)
 
     def arrays(self) -> Arrays:
-        """Return their arrays."""
+        """Return the arrays of the columns."""
         check_cancelled()
         return {
             "doc.type": np.asarray(self.types, np.uint8),
@@ -106,7 +106,7 @@ class Columns:
 
 
 def derived_arrays(ordered: Packed, columns: Columns) -> Arrays:
-    """Return the arrays that follow from the terms and the documents: stems, signatures of terms, ranks."""
+    """Return the arrays derived from terms and documents: stems, signatures of terms, ranks."""
     terms = Strings(ordered[0], memoryview(ordered[1]))
     ranks = rank_arrays(columns.ids, columns.types, columns.paths)
     return stem_arrays(terms) | signature_arrays(terms) | ranks
@@ -118,7 +118,7 @@ def write_segment(path: Path, arrays: container.Parts, docs: int, *, lasting: bo
 
 
 _NOT_DERIVED = derived_arrays(pack([]), Columns())
-"""Derived arrays of no terms and no documents."""
+"""Derived arrays of an empty segment."""
 
 
 class _Tokens(NamedTuple):
@@ -139,7 +139,7 @@ class PostingWriter:
         self._docs = 0
 
     def add(self, items: Sequence[Item]) -> None:
-        """Add the words of further documents."""
+        """Add the words of more documents."""
         texts: list[str] = []
         slots: list[Ints] = []
         for number, values, owners in text_columns(items):
@@ -151,26 +151,26 @@ class PostingWriter:
         self._docs += len(items)
 
     def _place(self, chunks: Numbers, sizes: Ints, slots: Ints, docs: int) -> Ints:
-        """Keep the tokens of chunks, each at its chunk's first position plus its offset; return the parts by slot.
+        """Store the tokens of chunks, each at its chunk's first position plus its offset; return the parts by slot.
 
         Args:
-            chunks: The chunks of all values, one value after the other.
-            sizes: How many each value has.
-            slots: Slot of each value, as if the first document added now were the first of all.
-            docs: How many are added.
+            chunks: The chunks of all values, value after value.
+            sizes: The number of chunks of each value.
+            slots: The slot of each value, as if the first document of this call had number 0.
+            docs: The number of documents of this call.
         """
         vocabulary = self._vocabulary
         before = ends_of(np.asarray(vocabulary.part_counts)[chunks])  # per chunk: parts of all chunks before it
         ends = np.cumsum(sizes)
         value_before = before[ends - sizes]
         value_parts = before[ends] - value_before
-        # per value: its first position, behind the earlier values of the same slot and a gap for each
+        # per value: its first position, after the earlier values of the same slot, each with a gap
         reach = np.where(value_parts > 0, value_parts + VALUE_GAP, 0)
         bases = np.cumsum(reach) - reach
-        first = np.flatnonzero(np.diff(slots, prepend=-1))  # values of one slot follow each other
+        first = np.flatnonzero(np.diff(slots, prepend=-1))  # values of one slot are consecutive
         bases -= np.repeat(bases[first], np.diff(first, append=len(slots)))
         places = before[:-1] + np.repeat(bases - value_before, sizes)  # per chunk: its first position
-        # each chunk becomes its tokens, which the vocabulary lists chunk by chunk
+        # replace each chunk by its tokens, which the vocabulary lists chunk by chunk
         starts = np.asarray(vocabulary.starts)
         begin, end = starts[chunks], starts[chunks + 1]
         token, widths = ranges(begin, end), end - begin
@@ -181,7 +181,7 @@ class PostingWriter:
         return np.bincount(slots, value_parts, docs * _SLOTS).astype(np.int64)
 
     def arrays(self, folder: Path) -> tuple[Packed, dict[str, Array | Pieces]]:
-        """Return the terms, and the arrays of their postings and of lengths; nothing is kept."""
+        """Return the terms, and the arrays of their postings and lengths; clear the writer."""
         check_cancelled()
         words, tokens = list(self._vocabulary.terms), self._tokens
         self._vocabulary, self._tokens = Vocabulary(), []  # both take much memory
@@ -194,7 +194,7 @@ class PostingWriter:
 
 
 def _pieces(tokens: list[_Tokens], starts: Ints, width: int) -> Iterator[TermPiece]:
-    """Yield the postings of tokens, some terms at a time; the arguments are those of :func:`_sorted_tokens`."""
+    """Yield the postings of tokens, some terms at a time; for the arguments see :func:`_sorted_tokens`."""
     for keys, positions in _sorted_tokens(tokens, starts, width):
         first = np.flatnonzero(fresh(keys))  # a posting begins wherever term or slot changes
         posting, tf = keys[first], np.diff(first, append=len(keys))
@@ -206,13 +206,13 @@ def _pieces(tokens: list[_Tokens], starts: Ints, width: int) -> Iterator[TermPie
 def _sorted_tokens(tokens: list[_Tokens], starts: Ints, width: int) -> Iterator[tuple[Ints, Ints]]:
     """Yield the tokens sorted, some terms at a time: ``term | slot`` of each, and its position.
 
-    Term, slot and position are sorted as one number where 64 bits hold them. What is made of all tokens is made in
-    place, because memory that is touched first costs more than sorting.
+    Term, slot and position are sorted as one number if they fit 64 bits. The arrays of all tokens are changed in place,
+    because touching new memory takes longer than sorting.
 
     Args:
-        tokens: In any order; emptied.
-        starts: By number of the word: the rank of the term above ``width`` bits of zeros.
-        width: Bits that slots have.
+        tokens: In any order; the list is emptied.
+        starts: By word number, the rank of the term, shifted left by ``width``.
+        width: Bits of a slot.
     """
     low = max(int(some.places.max(initial=0)) for some in tokens).bit_length()
     if int(starts.max(initial=0)).bit_length() + low >= _WORD_BITS:  # millions of documents with millions of terms
@@ -232,7 +232,7 @@ def _sorted_tokens(tokens: list[_Tokens], starts: Ints, width: int) -> Iterator[
     tokens.clear()
     rows.sort()
     term = width + low
-    # cut every BLOCK tokens, moved back to where that term begins
+    # cut every BLOCK tokens, at the start of the term
     cuts = np.searchsorted(rows, rows[::BLOCK] >> term << term)
     for begin, end in pairwise([*sorted({0, *cuts.tolist()}), len(rows)]):
         block = rows[begin:end]
@@ -258,7 +258,7 @@ class DocumentWriter:
         return len(self.columns.ids)
 
     def add(self, items: Sequence[Item], places: Sequence[ItemPlace], evidence: Sequence[Evidence]) -> None:
-        """Add further documents."""
+        """Add more documents."""
         for key, values, owners in keyword_columns(items, places):
             if key not in self._number_of:
                 self._number_of[key] = cache(partial(self._number, key))
@@ -281,17 +281,17 @@ class DocumentWriter:
         return self._keywords[f"{key}{SEPARATOR}{fold_value(value)}"] if value else -1
 
     def keywords_and_edges(self) -> Arrays:
-        """Return the arrays of a segment that hold keyword terms and references."""
+        """Return the arrays of keyword terms and references."""
         columns = self.columns
         keys = [f"{TYPE_NAMES[kind]}:{item_id}" for kind, item_id in zip(columns.types, columns.ids, strict=True)]
         own = (keys, columns.paths, columns.ids, self._names, self._titles)
         owners, texts = list(self._docs), []
-        for key, values in zip(OWN_KEYS, own, strict=True):  # nearly all are distinct, so they are not interned
+        for key, values in zip(OWN_KEYS, own, strict=True):  # not interned, because nearly all are distinct
             owners.append(np.flatnonzero(np.fromiter(map(bool, values), bool, len(values))))
             texts.append(keyword_terms(key, [value for value in values if value]))
         ordered, numbers = united([pack([*self._keywords, *chain.from_iterable(texts)])])
         shared = numbers[np.concatenate(self._numbers)]
-        # one number per pair, term above document, so that one sort orders both and equal neighbours are repetitions
+        # one number per pair, term above document: one sort orders both, and equal neighbours are repetitions
         pairs = (np.concatenate([shared, numbers[len(self._keywords) :]]) << 32) | np.concatenate(owners)
         pairs.sort()
         pairs = pairs[np.diff(pairs, prepend=-1) != 0]
@@ -299,7 +299,7 @@ class DocumentWriter:
 
 
 class SegmentBuilder:
-    """Collects items and writes them as one segment; document numbers are given in the order of adding."""
+    """Collects items and writes them as one segment; documents are numbered in the order of adding."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[Item, ItemPlace, Evidence]] = []
@@ -311,7 +311,7 @@ class SegmentBuilder:
         return len(self._documents) + len(self._rows)
 
     def add(self, item: Item, place: ItemPlace, evidence: Evidence, edges: Sequence[Edge] = ()) -> None:
-        """Add one item; ``evidence`` is what its bytes prove, ``edges`` are what it refers to."""
+        """Add one item with the evidence of its bytes and its references."""
         if edges:
             self._documents.edges.add(len(self), edges)
         self._rows.append((item, place, evidence))
@@ -320,17 +320,16 @@ class SegmentBuilder:
             self._analyze()
 
     def _analyze(self) -> None:
-        """Turn the items added into columns."""
         items, places, evidence = zip(*self._rows, strict=True) if self._rows else ((), (), ())
         self._postings.add(items)
         self._documents.add(items, places, evidence)
         self._rows, self._waiting = [], 0
 
     def write(self, path: Path, *, interim: bool = False) -> int:
-        """Write the segment to a new file and return how many documents it holds.
+        """Write the segment to a new file; return the number of its documents.
 
-        An interim segment is only ever merged. It may be lost in a power cut, and its derived arrays are empty: they
-        are made of the merged one.
+        An interim segment is only merged. It may be lost in a power cut, and its derived arrays are empty, because they
+        are made for the merged segment.
         """
         self._analyze()
         terms, texts = self._postings.arrays(path.parent)

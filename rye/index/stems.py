@@ -1,6 +1,6 @@
-"""Stems of the terms of a segment: which terms have one stem, as sorted hashes, and the inflections of a word.
+"""Stems of the terms of a segment: which terms share a stem, as sorted hashes, and the inflections of a word.
 
-The dictionary holds words as written. A term that is its own stem, and the only one of it, needs no row: looking the
+The dictionary holds words as written. A term that is its own stem, and the only term with it, needs no row: looking the
 stem up in the dictionary finds it.
 """
 
@@ -23,12 +23,12 @@ _PAIRS = 1 << 16
 
 
 def stem_arrays(terms: Strings) -> Arrays:
-    """Return the arrays ``stem.*`` of a segment: hashes of stems, sorted, and a term of each.
+    """Return the arrays ``stem.*`` of a segment: sorted hashes of stems, and a term for each.
 
-    A term that is its own stem, and the only one of it, is left out: the dictionary finds it.
+    A term that is its own stem, and the only term with it, is left out, because the dictionary finds it.
     """
-    stemmer = Stemmer.Stemmer("english", 0)  # hardly a word comes twice, so it need keep none
-    stems: list[bytes] = []  # a text of many for each block, as so many strings would take much memory
+    stemmer = Stemmer.Stemmer("english", 0)  # no cache, because words hardly repeat
+    stems: list[bytes] = []  # one text per block, because single strings take much memory
     sizes, hashes, differs = [], [np.empty(0, np.uint32)], [np.empty(0, bool)]
     for block in terms.blocks():
         check_cancelled()
@@ -41,7 +41,7 @@ def stem_arrays(terms: Strings) -> Arrays:
         sizes.append(np.fromiter(map(len, lines), np.int64, len(block)) + 1)
     hashed, ends = np.concatenate(hashes), np.cumsum(np.concatenate([np.zeros(1, np.int64), *sizes]))
     text = b"\n".join(stems)
-    # stems that are the same have one hash, so they are neighbours in its order, but for the few of another stem there
+    # equal stems have equal hashes, so they are neighbours in this order, except for a few hash collisions
     order = np.argsort(hashed, kind="stable")
     ascending = hashed[order]
     pairs = np.flatnonzero(fresh(ascending)[1:] == 0)
@@ -64,7 +64,7 @@ def stem_arrays(terms: Strings) -> Arrays:
 
 
 def _equal(text: npt.NDArray[np.uint8], ends: Ints, one: Ints, other: Ints) -> Bools:
-    """Return which pairs of strings of a text, each behind the end of the one before, are the same."""
+    """Return which pairs of strings are equal; string i is ``text[ends[i] : ends[i + 1] - 1]``."""
     sizes = ends[one + 1] - ends[one]
     same: Bools = sizes == ends[other + 1] - ends[other]
     one, other, sizes = one[same], other[same], sizes[same]
@@ -75,18 +75,18 @@ def _equal(text: npt.NDArray[np.uint8], ends: Ints, one: Ints, other: Ints) -> B
 
 
 def inflections(text: str, terms: Strings, hashes: npt.NDArray[np.uint32], numbers: Array) -> tuple[list[int], int]:
-    """Return the numbers, ascending, of the terms that share their stem with a word, and that of the word or -1.
+    """Return the numbers, ascending, of the terms with the same stem as a word, and the word's own number or -1.
 
     Args:
         text: The word, folded.
         terms: All terms.
         hashes: The first array of :func:`stem_arrays`.
-        numbers: The other.
+        numbers: The second array.
     """
     root = stem(text)
     wanted = zlib.crc32(root.encode("utf-8", "surrogatepass"))
     found, itself, at = [], -1, int(hashes.searchsorted(np.uint32(wanted)))
-    # all terms whose stem has this hash stand together; those of another stem are passed over
+    # all terms whose stem has this hash are consecutive; skip those of another stem
     while at < len(hashes) and hashes.item(at) == wanted:
         term = numbers.item(at)
         word = terms[term]

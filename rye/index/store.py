@@ -1,10 +1,11 @@
-"""The index of one space root on disk: opening its newest snapshot, and writing the next one.
+"""The index of one space root on disk: opens its newest snapshot, and writes the next one.
 
-A folder holds what Whoosh keeps (``_MAIN_<generation>.toc`` and its lock), one ``MAIN_<id>.ryx`` per segment, and one
+A folder contains Whoosh's files (``_MAIN_<generation>.toc`` and a lock), one ``MAIN_<id>.ryx`` per segment, and one
 ``files-<generation>.ryx`` with the file list of the generation. A commit writes the new segment, then the file list,
-then the table of contents, whose renaming makes all of it visible at once; killed before that, the last snapshot still
-serves and the next process sweeps up. The table of contents is a pickle: it is for Whoosh's own searcher, and never
-read here. The file list names the same segments and holds the digest of the table, so neither counts without the other.
+then the table of contents; renaming that makes everything visible at once. If the process is killed before, the last
+snapshot stays valid and the next process cleans up. The table of contents is a pickle for Whoosh's own searcher, and
+never read here. The file list names the same segments and holds the digest of the table, so each is valid only together
+with the other.
 """
 
 from __future__ import annotations
@@ -36,24 +37,24 @@ from rye.index.segment import EXTENSION, Segment
 logger = logging.getLogger(__name__)
 
 LAST_GENERATION = (1 << 31) - 1
-"""The greatest number of a generation that Whoosh writes."""
+"""The greatest generation number that Whoosh writes."""
 
 LOCK_WAIT = 60.0
-"""Seconds to wait for another process that is making the very first index."""
+"""Seconds to wait for another process that makes the very first index."""
 
 RUNS = "run-*"
-"""Names of files that were written only to be joined; none outlives its commit, but for a killed process."""
+"""Names of interim segments, which are joined and then removed; a killed process may leave some."""
 
 _RETRIES = 20
 _LOCK = f"{INDEX_NAME}_WRITELOCK"
 _COMPARED = "compared"
 _TABLE = re.compile(rf"_{INDEX_NAME}_([0-9]+)\.toc")
 _OWN = (f"{INDEX_NAME}_", f"_{INDEX_NAME}_", "files-", "run-")
-"""The prefix of the names of the files of an index."""
+"""Prefixes of the file names of an index."""
 
 
 class LiveSegment(NamedTuple):
-    """One segment of a snapshot: its row in the file list, its arrays, and which of its documents are not deleted."""
+    """One segment of a snapshot: its row in the file list, its arrays, and a mask of its live documents."""
 
     row: SegmentRow
     segment: Segment
@@ -82,14 +83,14 @@ class Snapshot:
 
     @property
     def written(self) -> float:
-        """When it was written, in seconds since 1970; 0 if its files are gone by now."""
+        """When it was written, in seconds since 1970; 0 if its files have been removed."""
         try:
             return (self.folder / _list_name(self.generation)).stat().st_mtime
         except OSError:
             return 0.0
 
     def damage(self) -> str:
-        """Read all segments whole; return what is damaged, or an empty text."""
+        """Check all segments completely; return what is damaged, or an empty text."""
         try:
             for listed in self.segments:
                 listed.segment.check()
@@ -119,14 +120,14 @@ class Store:
         """Return the newest snapshot, or None if there is none yet.
 
         Raises:
-            DamagedError: There is one, but it cannot be read; it has to be rebuilt.
+            DamagedError: The snapshot cannot be read and must be rebuilt.
             EnvironmentFault: The folder cannot be listed.
         """
         for _ in range(_RETRIES):
             generation = self._latest()
             if generation < 0:
                 return None
-            # a newer generation may be committed, and this one swept, while it is opened: then try that one
+            # a newer generation may be committed, and this one removed, while it is opened: then try the newer one
             try:
                 return self._read(generation)
             except DamagedError:
@@ -139,7 +140,7 @@ class Store:
         """Return the newest generation; -1 if there is none.
 
         Raises:
-            EnvironmentFault: The folder is there and cannot be listed, so what is written might replace what is read.
+            EnvironmentFault: The folder exists but cannot be listed, so writing might replace existing files.
         """
         with write_faults(self.folder):
             try:
@@ -154,7 +155,7 @@ class Store:
             if found.listing != self._digest_of_table(generation):
                 message = f"table of contents {generation} lists other segments than its file list"
                 raise DamagedError(message)
-            # its segments have random names, so an equal digest means the same list, whose paths are unpacked already
+            # segments have random names, so an equal digest means the same list, whose paths are already unpacked
             if self._last and self._last.listing == found.listing and found.segments:
                 found = self._last
             listed = tuple(map(self._open_segment, found.segments))
@@ -166,7 +167,7 @@ class Store:
         return Snapshot(self.folder, generation, listed, found)
 
     def _digest_of_table(self, generation: int) -> str:
-        """Return the digest of a table of contents, which is a pickle, and so is compared but never read."""
+        """Return the digest of a table of contents. The table is a pickle, so it is compared but never read."""
         try:
             with open(self.folder / _table_name(generation), "rb", opener=opener) as file:
                 return hashlib.sha256(file.read()).hexdigest()
@@ -175,8 +176,8 @@ class Store:
             raise DamagedError(message) from error
 
     def _open_segment(self, row: SegmentRow) -> LiveSegment:
-        """Open a segment, or take it as it was opened for the last snapshot: no other file can have its inode."""
-        if not (row.name.isalnum() and row.name.isascii()):  # or the list could name a file in another folder
+        """Open a segment; reuse the one of the last snapshot if the file has the same inode, size and time."""
+        if not (row.name.isalnum() and row.name.isascii()):  # otherwise the list could name a file in another folder
             raise ValueError(row.name)
         path = self.folder / row.file(EXTENSION)
         try:
@@ -209,15 +210,15 @@ class Store:
         """Write a new generation on top of another and return it; the lock must be held.
 
         Args:
-            base: The generation before; None to begin with no segments.
-            file_list: The files and problems of the new one.
+            base: The previous generation; None to begin with no segments.
+            file_list: The files and problems of the new generation.
             write: Writes a new segment to a path and returns how many documents it has.
             deleted: Documents to delete, by the number of their segment in ``base``.
 
         Raises:
-            EnvironmentFault: The disk refused; the base snapshot still serves.
-            DamagedError: A segment to be merged is damaged, or the new files are gone already.
-            CancelledError: It has been cancelled; what was written for it is gone.
+            EnvironmentFault: Writing failed; the base snapshot stays valid.
+            DamagedError: A segment to merge is damaged, or the new files are gone already.
+            CancelledError: The work was cancelled; its files are removed.
         """
         rows = [listed.row for listed in base.segments] if base else []
         for number, docs in (deleted or {}).items():
@@ -230,7 +231,7 @@ class Store:
             rows = self._merged(rows)
             from rye.index.whoosh_codec import table_of_contents  # only a commit needs Whoosh
 
-            # the table comes last, and by renaming: until then nobody sees this generation
+            # the table comes last, by renaming: until then nobody sees this generation
             table = table_of_contents(rows, generation)
             digest = hashlib.sha256(table).hexdigest()
             written = file_list._replace(listing=digest, segments=tuple(rows))
@@ -243,7 +244,7 @@ class Store:
         return self._read(generation)
 
     def _next_generation(self) -> int:
-        """Return the number of a new generation: the next, or the first free one where a foreign file has the last."""
+        """Return the next generation number; the first free one if a foreign file has the last number."""
         latest = self._latest()
         if latest < self._last_generation:
             return latest + 1
@@ -251,7 +252,7 @@ class Store:
 
     @contextmanager
     def _rolled_back(self) -> Iterator[None]:
-        """Remove the files that a commit has written if it fails; the lock is held."""
+        """Remove the files that a commit has written if it fails; the lock must be held."""
         before = set(files_in(self.folder))
         try:
             yield
@@ -271,13 +272,13 @@ class Store:
             return rows
         parts = [(listed.segment, listed.live) for listed in (self._open_segment(rows[at]) for at in chosen)]
         for segment, _ in parts:
-            segment.check()  # or what is damaged gets a new checksum
+            segment.check()  # otherwise damaged data would get a new checksum
         rest = [row for at, row in enumerate(rows) if at not in set(chosen)]
         return [*rest, self._write_segment(lambda path: merge(parts, path))]
 
     def _strays(self, generation: int, rows: Iterable[SegmentRow]) -> list[Path]:
-        """Return the files of older generations, and those that killed processes have left."""
-        # a segment's further files, such as its verdicts, have its name with another extension, and go with it
+        """Return the files of older generations, and those that killed processes left behind."""
+        # other files of a segment, such as its verdicts, have its name with another extension
         needed = {_list_name(generation), _table_name(generation)}
         segments = {row.file("") for row in rows}
         return [
@@ -288,15 +289,15 @@ class Store:
         ]
 
     def _sweep(self, generation: int, rows: Iterable[SegmentRow]) -> None:
-        """Remove what no snapshot needs any more; a reader that still has a file open keeps its view of it.
+        """Remove files that no snapshot needs; a reader that has one open keeps its view of it.
 
-        Tables of contents go first: one with a greater number must not be found when its segments are gone.
+        Tables of contents go first, because one with a greater number must not outlive its segments.
         """
         for path in sorted(self._strays(generation, rows), key=lambda path: path.suffix != ".toc"):
             try_remove(path)
 
     def tidy(self, snapshot: Snapshot) -> None:
-        """Remove what killed processes have left beside the newest snapshot, if nobody is writing."""
+        """Remove the files that killed processes left beside the newest snapshot, unless somebody is writing."""
         rows = snapshot.file_list.segments
         if self._strays(snapshot.generation, rows):
             with suppress(EnvironmentFault), self.locked() as held:
@@ -313,7 +314,7 @@ class Store:
             return False
 
     def note_comparison(self, moment: float) -> None:
-        """Note for later processes when the files were last compared with the index."""
+        """Record for later processes when the files were last compared with the index."""
         try:
             (self.folder / _COMPARED).touch(mode=0o600)
             os.utime(self.folder / _COMPARED, (moment, moment))
@@ -321,7 +322,7 @@ class Store:
             logger.info("time of comparison not kept: %s", error)
 
     def clear(self, *, wait: float = LOCK_WAIT) -> int:
-        """Remove every file of the index, and whatever else is in the folder; return how many bytes that freed.
+        """Remove everything in the folder; return how many bytes that freed.
 
         Raises:
             EnvironmentFault: The folder cannot be written to, or another process holds a lock in it.

@@ -1,11 +1,11 @@
-"""Sorted dictionaries of strings: found by bisection, expanded by globs without decoding them string by string.
+"""Sorted dictionaries of strings: searched by bisection, and by globs without decoding each string.
 
 The buffer is the UTF-8 of every string, each followed by a newline, in byte order; ``offsets`` has one more entry than
-there are strings. No string holds a newline.
+there are strings. No string contains a newline.
 
-**Fuzzy prefilter.** Of each term a segment keeps its length and a signature: the set of its characters, hashed to 32
-bits (after Bloom, Space/Time Trade-offs in Hash Coding, 1970). One edit changes the length by one at most, and the
-signature in two bits at most: one character goes, one comes. So a term within distance d differs by at most d in
+**Fuzzy prefilter.** For each term, a segment stores its length and a signature: the set of its characters, hashed to 32
+bits (after Bloom, Space/Time Trade-offs in Hash Coding, 1970). One edit changes the length by at most one, and the
+signature in at most two bits: one character goes, one comes. So a term within distance d differs by at most d in
 length and 2 d bits of signature; only such terms are decoded and compared.
 """
 
@@ -27,27 +27,27 @@ Text: TypeAlias = npt.NDArray[np.integer[Any]]
 """Bytes or code points."""
 
 Piece: TypeAlias = tuple[int | None, ...]
-"""Bytes or code points that stand side by side; None is a question mark."""
+"""Consecutive bytes or code points; None is a question mark."""
 
 _BLOCK = 1 << 17
-"""Places looked at together, so that what is compared stays in the processor's cache."""
+"""Places examined together, so that the compared data stays in the processor's cache."""
 
 _SCANNED = 1
-"""Units of a piece that are looked for everywhere beside the first; the rest is compared only where these are found."""
+"""Units of a piece, besides the first, that are compared everywhere; the rest is compared only where these match."""
 
 _SAMPLED = 2_048
-"""Places asked how frequent a unit is, so that the rarest is looked for first."""
+"""Places sampled to estimate how frequent a unit is, so that the rarest is searched first."""
 
 _STRINGS_AT_ONCE = 1 << 17
 
 _STEP = 32
-"""Strings from one head of the bisection to the next."""
+"""Strings between two heads of the bisection."""
 
 _MANY = 16
-"""Above a share of one in ``_MANY``, strings are matched where they are instead of copied first."""
+"""Above a share of one in ``_MANY``, strings are matched in place instead of copied first."""
 
 _EACH = 4
-"""Pieces between stars that are looked for one by one in the text of all strings; the others string by string."""
+"""Pieces between stars that are searched one by one in the text of all strings; further ones string by string."""
 
 _SPECIAL = frozenset(b"*?\\")
 _FIRST_WIDE = 0x80
@@ -55,16 +55,16 @@ _LONGEST = 255
 
 
 class GlobMatcher(NamedTuple):
-    """A glob as the pieces between its stars, one more than there are stars.
+    """A glob, split at its stars into pieces.
 
-    ``*`` is any run, ``?`` one character, a backslash makes the next character stand for itself.
+    ``*`` is any run, ``?`` one character, and a backslash makes the next character literal.
     """
 
     pieces: tuple[Piece, ...]
 
     @classmethod
     def read(cls, units: Iterable[int]) -> GlobMatcher:
-        """Take a glob apart: any code points, or bytes of UTF-8, where a question mark is right for ASCII only."""
+        """Parse a glob, given code points or bytes of UTF-8; with bytes, a question mark only matches ASCII."""
         pieces: list[list[int | None]] = [[]]
         escaped = False
         for unit in units:
@@ -88,7 +88,7 @@ class GlobMatcher(NamedTuple):
         return max(self._sought(), key=lambda piece: len(_literals(piece)), default=())
 
     def longest_run(self) -> Piece:
-        """Return the longest run without a question mark; one at the end of the glob includes the newline."""
+        """Return the longest run without a question mark; a run at the end of the glob includes the newline."""
         runs = (tuple(run) for piece in self._sought() for given, run in groupby(piece, _is_literal) if given)
         return max(runs, key=len, default=())
 
@@ -102,19 +102,19 @@ class GlobMatcher(NamedTuple):
         return not self.pieces[0] and sum(map(bool, self.pieces)) == 1 and bool(self.needle())
 
     def matches(self, text: Text, starts: Ints, ends: Ints) -> Ints:
-        """Return which of some strings match, ascending.
+        """Return the indices of the matching strings, ascending.
 
-        Pieces are found from the left, each at its first place behind the one before: no other choice leaves more room
-        for the rest, so nothing is ever tried again. The first few leave few strings; in these the others are found in
-        one pass, so that the time does not grow with the number of stars.
+        Pieces are searched from the left, each at its first place after the previous one. No other choice leaves more
+        room for the rest, so there is no backtracking. The first few pieces leave few strings; in these, the others are
+        searched in one pass, so that the time does not grow with the number of stars.
 
         Args:
-            text: What the strings are parts of.
+            text: The text that contains the strings.
             starts: Shape ``(n,)``: where each string begins.
             ends: Shape ``(n,)``: where each string ends.
         """
         first, *others = self.pieces
-        # which: numbers of the strings that still may match; at: where in each the next piece may begin
+        # which: the strings that may still match; at: where the next piece may begin in each
         which = np.arange(len(starts))
         least = sum(map(len, self.pieces))
         fits = (ends - starts >= least) if others else (ends - starts == least)
@@ -130,7 +130,7 @@ class GlobMatcher(NamedTuple):
             if not len(which):
                 return which
             if _literals(piece):
-                found = np.append(places(text, piece), len(text))  # of all strings, then one beyond them all
+                found = np.append(places(text, piece), len(text))  # in all strings, then a sentinel
                 at = found[np.searchsorted(found, at)]
             at = at + len(piece)
             fits = at <= stop[which]
@@ -143,21 +143,21 @@ def _is_literal(unit: int | None) -> bool:
 
 
 def _literals(piece: Piece) -> list[tuple[int, int]]:
-    """Return the literal units of a piece, each with its offset; question marks are left out."""
+    """Return the offset and value of each literal unit of a piece."""
     return [(offset, unit) for offset, unit in enumerate(piece) if unit is not None]
 
 
 def _matching_units(text: Text, given: Iterable[tuple[int, int]], at: Ints, which: Ints) -> Ints:
-    """Keep the numbers ``which`` at whose places ``at`` the text has all literal units."""
+    """Filter ``which`` by whether the text at the places ``at`` has all literal units."""
     for offset, unit in given:
         which = which[text[at[which] + offset] == unit]
     return which
 
 
 def _having(text: Text, pieces: Iterable[Piece], starts: Ints, ends: Ints) -> Ints:
-    """Return which of some parts of a text, each within a line, have all pieces in this order.
+    """Return which parts of a text, each within a line, contain all pieces in this order.
 
-    Groups are atomic, so that a piece that was found is never looked for again: one pass over each part.
+    Groups are atomic, so a match is never retried: one pass over each part.
     """
     lengths = ends - starts + 1
     units = text[ranges(starts, ends + 1)]
@@ -173,7 +173,7 @@ def _having(text: Text, pieces: Iterable[Piece], starts: Ints, ends: Ints) -> In
 
 def places(text: Text, piece: Piece) -> Ints:
     """Return where a piece occurs in a text, ascending; it must have a literal unit."""
-    # the rarest unit first: it leaves the fewest places to look at for the others
+    # the rarest unit first: it leaves the fewest places to check
     sample = text[:: len(text) // _SAMPLED + 1].copy()
     (least, first), *others = sorted(_literals(piece), key=lambda pair: np.count_nonzero(sample == pair[1]))
     last = len(text) - len(piece) + 1
@@ -237,7 +237,7 @@ class Strings:
         return offsets - offsets[0], bytes(self.buffer[offsets[0] : offsets[-1]])
 
     def chosen(self, ids: Ints) -> Strings:
-        """Return a table of several of its strings."""
+        """Return a table of some of its strings."""
         begins, ends = self.offsets[ids].astype(np.int64), self.offsets[ids + 1].astype(np.int64)
         return Strings(ends_of(ends - begins), memoryview(self._lines(ids)))
 
@@ -260,7 +260,7 @@ class Strings:
 
     @cached_property
     def _head(self) -> Callable[[int], bytes]:
-        offsets, buffer = self.offsets, self.buffer  # not self: in a cycle, the file would stay open until collected
+        offsets, buffer = self.offsets, self.buffer  # not self: a reference cycle would keep the file open
         return cache(lambda block: bytes(buffer[offsets.item(block * _STEP) : offsets.item(block * _STEP + 1) - 1]))
 
     def lower_bound(self, key: bytes) -> int:
@@ -273,11 +273,11 @@ class Strings:
         return low + bisect_left(lines, key, 1, high - low)
 
     def matching(self, glob: str, *, within: tuple[int, int] | None = None) -> Ints:
-        """Return the ids, ascending, of the strings that match a glob, in a range of the table.
+        """Return the ids, ascending, of the strings that match a glob, optionally in a range of the table.
 
-        A literal beginning is found by bisection, then the longest piece by scanning for its bytes; only the strings
-        that have both are compared with the whole glob. Question marks are matched on bytes where a string is ASCII, on
-        code points elsewhere.
+        A literal beginning is found by bisection, then the longest piece by scanning for its bytes. Only strings with
+        both are compared with the whole glob. Question marks are matched on bytes in ASCII strings, on code points in
+        others.
         """
         low, high = within if within is not None else (0, len(self))
         glob = glob.replace("\n", " ")  # as in the table
@@ -298,7 +298,7 @@ class Strings:
             ids = ids[parsed.matches(*self._as_bytes(ids))]
         if not asks_one or not self._wide[low:high].any():
             return ids
-        # strings beyond ASCII once more, as code points
+        # non-ASCII strings again, as code points
         wide = self._holding(parsed.longest_run(), low, high)
         wide = wide[self._wide[wide]]
         text = self._lines(wide).decode("utf-8", "surrogatepass").encode("utf-32-le", "surrogatepass")
@@ -306,31 +306,31 @@ class Strings:
         return np.sort(np.concatenate([ids, wide[matched]]))
 
     def _holding(self, needle: Piece, low: int, high: int) -> Ints:
-        """Return the ids of the strings in a range, each with its newline, that contain some bytes."""
+        """Return the ids of the strings in a range that contain some bytes, each string with its newline."""
         if not needle:
             return np.arange(low, high)
         begin, end = self.offsets.item(low), self.offsets.item(high)
         text = self._bytes[begin:end]
         if len(needle) == 1:
             found = text == needle[0]
-            if np.count_nonzero(found) > (high - low) // 4:  # so frequent that asking each string is less
+            if np.count_nonzero(found) > (high - low) // 4:  # so frequent that checking each string is faster
                 return low + np.flatnonzero(np.logical_or.reduceat(found, self.offsets[low:high] - begin))
             at = np.flatnonzero(found) + begin
         else:
             at = places(text, needle) + begin
         ids: Ints = np.searchsorted(self.offsets, at.astype(self.offsets.dtype), side="right") - 1
-        if None in needle:  # a question mark may have matched the newline behind a string
+        if None in needle:  # a question mark may have matched the newline after a string
             ids = ids[at + len(needle) + (needle[-1] != NEWLINE) <= self.offsets[ids + 1]]
         return ids[fresh(ids)]
 
     @cached_property
     def _wide(self) -> Bools:
-        """Shape ``(n,)``: which strings are not ASCII, so that a byte is not a character."""
+        """Shape ``(n,)``: mask of the strings that are not ASCII, in which a byte is not a character."""
         found: Bools = np.logical_or.reduceat(self._bytes >= _FIRST_WIDE, self.offsets[:-1])
         return found
 
     def _as_bytes(self, ids: Ints) -> tuple[Text, Ints, Ints]:
-        """Return a text of bytes that holds some strings, and where each begins and ends."""
+        """Return a byte text that contains some strings, and where each begins and ends."""
         if len(ids) > len(self) // _MANY:
             return self._bytes, self.offsets[ids], self.offsets[ids + 1] - 1
         return _lined(np.frombuffer(self._lines(ids), np.uint8))
@@ -343,12 +343,12 @@ def _lined(text: Text) -> tuple[Text, Ints, Ints]:
 
 
 def escape(text: str) -> str:
-    """Return a glob that matches just this text."""
+    """Return a glob that matches only this text."""
     return re.sub(r"([*?\\])", r"\\\1", text)
 
 
 def literal(glob: str) -> str:
-    """Return the text that everything a glob matches begins with."""
+    """Return the literal text that every match of a glob begins with."""
     found = re.match(r"(?:[^*?\\]|\\.)*", glob)
     return re.sub(r"\\(.)", r"\1", found[0]) if found else ""
 
@@ -371,10 +371,10 @@ def _signatures(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArra
 
 
 def perhaps_near(lengths: npt.NDArray[np.uint8], letters: npt.NDArray[np.uint32], text: str, distance: int) -> Ints:
-    """Return the numbers of all terms within an edit distance of a text, and of some others."""
+    """Return the numbers of all terms within an edit distance of a text, and some others."""
     (length,), (wanted,) = _signatures([text])
     low, high = max(int(length) - distance, 0), min(int(length) + distance, _LONGEST)
-    # unsigned, so that a length below ``low`` wraps around and is too large as well: one comparison for both
+    # unsigned, so a length below ``low`` wraps around and is too large too: one comparison for both bounds
     near = (lengths - np.uint8(low)) <= np.uint8(high - low)
     near &= np.bitwise_count(letters ^ wanted) <= 2 * distance
     return np.flatnonzero(near)

@@ -1,13 +1,13 @@
-"""The vectors of the items of one space root: one file for each model, making missing ones, and similarities.
+"""The vectors of the items of one space root: one file for each model, making missing vectors, and similarities.
 
 A file has one row for each embedded text, with a hash of its item's path and bytes, so an unchanged item is never
-embedded twice. A file never changes: a save writes all rows to a new file, named by the time, and removes the others.
-So a killed process leaves a whole file, and readers keep what they have mapped. Writers of one model take turns by a
-lock. Nothing in a file is unpickled, and a damaged one is made anew.
+embedded twice. A file never changes: a save writes all rows to a new file, named by the time, and removes the old ones.
+So a killed process leaves a complete file, and readers keep what they have mapped. Writers of one model take turns with
+a lock. Nothing in a file is unpickled, and a damaged one is made again.
 
-A vector has length 1 and is stored as 16-bit integers, each a 32,767th: half of what float32 takes, exact to 1e-4 in
-the similarity, and turned into float32 four times as fast as float16. Each request to the model has one more text, the
-probe. Its vector is kept in the file, so a file never has vectors of two models.
+A vector has length 1 and is stored as 16-bit integers in units of 1/32,767: half the size of float32, accurate to 1e-4
+in the similarity, and converted to float32 four times as fast as float16. Each request to the model includes one more
+text, the probe. Its vector is stored in the file, so a file never has vectors of two models.
 """
 
 from __future__ import annotations
@@ -46,29 +46,30 @@ from rye.spaces.read import read_file
 logger = logging.getLogger(__name__)
 
 SCALE = 32_767
-"""The number on disk of a component of 1."""
+"""The stored number of a component of 1."""
 
 BLOCK = 512
-"""Rows multiplied at a time: as floats they stay in the processor's cache."""
+"""Rows multiplied at a time; as floats they fit the processor's cache."""
 
 WHOLE, EMPTY = 0, 1
-"""States of a row: it has a vector; its text has no letter or digit, and so no vector. Any other number: when the model
-gave no vector for it, in seconds since 1970."""
+"""States of a row: it has a vector; its text has no letter or digit, and so no vector. Any other number is the time, in
+seconds since 1970, when the model failed to give a vector.
+"""
 
 RETRY_SECONDS = 3_600.0
-"""After this time, a search embeds an item again if the model gave no vector for a text of it."""
+"""After this time, a search embeds an item again if the model gave no vector for one of its texts."""
 
 LOCK_WAIT, SEARCH_WAIT = 60.0, 1.0
 """Seconds that ``rye index vectors`` and a search wait for another process that makes the same vectors."""
 
 TEXTS_PER_REQUEST = 512
-"""For an embedder that has no ``batch``."""
+"""For an embedder without ``batch``."""
 
 SAVE_SECONDS = 30.0
-"""The longest time of work that is lost when the process is killed."""
+"""Maximum seconds of work that are lost if the process is killed."""
 
 UNUSED_DAYS = 30
-"""How long a file is kept after it was written last, while vectors of other models are made."""
+"""How long a file is kept after its last write, while vectors of other models are made."""
 
 VECTOR_FILES = f"vectors-*{EXTENSION}"
 """A glob for the files of all models."""
@@ -83,10 +84,10 @@ class VectorTable(NamedTuple):
     """Embedded texts, one row each: the columns of a file.
 
     Attributes:
-        key: Shape ``(rows,)``: the item, as :func:`item_keys` has it.
+        key: Shape ``(rows,)``: the item, as in :func:`item_keys`.
         section, chunk: Shape ``(rows,)``: ordinal of the section in its item, and of the chunk in its section.
         state: Shape ``(rows,)``: whether there is a vector; see :data:`WHOLE`.
-        vector: Shape ``(rows, dimensions)``: components times :data:`SCALE`; zeros where there is no vector.
+        vector: Shape ``(rows, dimensions)``: components times :data:`SCALE`; zeros if there is no vector.
     """
 
     key: Array
@@ -107,7 +108,7 @@ class VectorTable(NamedTuple):
 
     @classmethod
     def joined(cls, tables: Sequence[VectorTable]) -> VectorTable:
-        """Return the rows of one or more tables, in order."""
+        """Concatenate one or more tables."""
         return cls(*map(np.concatenate, zip(*tables, strict=True)))
 
     def pick(self, rows: Bools) -> VectorTable:
@@ -119,7 +120,7 @@ _NO_ROWS = VectorTable.of([], [], np.empty((0, 0), np.float32))
 
 
 def item_keys(reader: Reader) -> Keys:
-    """Return a hash of bytes and path of each document of a reader, deleted ones included; shape ``(size,)``."""
+    """Return a hash of bytes and path of each document of a reader, including deleted ones; shape ``(size,)``."""
     keys = [_NO_ROWS.key]
     for part in reader.parts:
         digests = part.segment.evidence.raw_content_digests[:, :8].copy().view("<u8")[:, 0]
@@ -129,25 +130,25 @@ def item_keys(reader: Reader) -> Keys:
 
 
 def file_stem(model: str) -> str:
-    """Return what the names of a model's files begin with; it changes with what is embedded and how it is stored."""
+    """Return the prefix of a model's file names; it changes with the embedded texts and the storage format."""
     digest = hashlib.sha256(f"{RECIPE}\0{model}".encode()).hexdigest()
     return f"vectors-{digest[:32]}"
 
 
 def newest_file(folder: Path, model: str) -> Path | None:
-    """Return the file of a model, if there is one."""
+    """Return the newest file of a model, if there is one."""
     return max(files_in(folder, f"{file_stem(model)}-*{EXTENSION}"), default=None)
 
 
 def write_vectors(folder: Path, model: str, probe: Floats, table: VectorTable) -> Path:
-    """Write a new file of a model, remove the others, and return its path. Only one process may do so at a time.
+    """Write a new file of a model, remove the old ones, and return its path. Only one process may do so at a time.
 
     Raises:
         OSError: It cannot be written.
     """
     path = folder / f"{file_stem(model)}-{time.time_ns():020}{EXTENSION}"
     temporary = folder / f"{file_stem(model)}.tmp"
-    temporary.unlink(missing_ok=True)  # of a process that was killed
+    temporary.unlink(missing_ok=True)  # left by a killed process
     container.write(temporary, {**table._asdict(), "probe": probe}, {"model": model})
     temporary.rename(path)
     for older in files_in(folder, f"{file_stem(model)}-*{EXTENSION}"):
@@ -160,9 +161,9 @@ class VectorFile:
     """A file of vectors, mapped into memory.
 
     Attributes:
-        path: Where it is.
+        path: The path of the file.
         model: The model of its vectors.
-        probe: Shape ``(dimensions,)``: the vector of the probe by this model.
+        probe: Shape ``(dimensions,)``: the model's vector of the probe text.
         table: Its rows.
 
     Raises:
@@ -193,13 +194,13 @@ class RootVectors:
     Attributes:
         rows, docs: Shape ``(n,)``: the rows with a vector of a live document, and the document; documents ascend.
         missing: Live documents that were not embedded yet.
-        without: Those of which the model gave no vector for a text.
+        without: Documents with a text for which the model gave no vector.
     """
 
     def __init__(self, reader: Reader, table: VectorTable) -> None:
         self.reader, self.table, self.keys = reader, table, item_keys(reader)
         live = np.flatnonzero(reader.live)
-        order = np.argsort(table.key, kind="stable")  # keeps the rows of an item in order
+        order = np.argsort(table.key, kind="stable")  # stable: keeps the rows of an item in order
         starts, stops = (np.searchsorted(table.key, self.keys[live], side, order) for side in ("left", "right"))
         rows, docs = order[ranges(starts, stops)], np.repeat(live, stops - starts)
         states = table.state[rows]
@@ -210,16 +211,16 @@ class RootVectors:
         self.without = unique(self._owners)
 
     def to_embed(self, *, retry: bool) -> Ints:
-        """Return the documents to embed: those missing, and those to be embedded again.
+        """Return the documents to embed: missing ones, and those to try again.
 
         Args:
-            retry: Also those that were tried less than :data:`RETRY_SECONDS` ago.
+            retry: Include those that were tried less than :data:`RETRY_SECONDS` ago.
         """
         latest = np.inf if retry else time.time() - RETRY_SECONDS
         return unique(self.missing, self._owners[self._states <= latest])
 
     def warnings(self) -> tuple[str, ...]:
-        """Return the warning that names documents of which a text has no vector, if there are any."""
+        """Return a warning that names the documents with a text without a vector, if there are any."""
         docs = self.without
         names = ", ".join(inline(":".join(self.reader.key_of(doc))) for doc in docs[:_NAMED_ITEMS].tolist())
         names += f" and {len(docs) - _NAMED_ITEMS:,} more" if len(docs) > _NAMED_ITEMS else ""
@@ -231,12 +232,12 @@ class Vectors:
     """The vectors of all items of a reader, one row for each chunk of a section.
 
     Args:
-        roots: Those of each of its snapshots, in order.
+        roots: The vectors of each of its snapshots, in order.
 
     Attributes:
-        size: How many documents the reader numbers.
+        size: Number of documents of the reader.
         dimensions: The length of a vector; 0 if there is none.
-        missing: How many live documents were not embedded yet.
+        missing: Number of live documents that were not embedded yet.
         docs, sections, chunks: Shape ``(rows,)``: document (ascending), section and chunk of each row.
     """
 
@@ -260,13 +261,13 @@ class Vectors:
 
         Args:
             query: Shape ``(dimensions,)``, of length 1.
-            allowed: Shape ``(size,)``: the documents to compare; None for all.
+            allowed: Shape ``(size,)``: mask of the documents to compare; None for all.
 
         Returns:
             Shape ``(rows,)``; minus infinity for rows of other documents, which are not multiplied.
 
         Raises:
-            ValueError: The query has other dimensions.
+            ValueError: The query has another number of dimensions.
         """
         if len(self) and query.shape != (self.dimensions,):
             message = f"the query has shape {query.shape}, the vectors have {self.dimensions} dimensions"
@@ -280,7 +281,7 @@ class Vectors:
         return similarities
 
     def best(self, similarities: Floats) -> Floats:
-        """Return the highest similarity of each document, shape ``(size,)``; minus infinity for those without."""
+        """Return the highest similarity of each document, shape ``(size,)``; minus infinity without vectors."""
         highest = np.full(self.size, -np.inf, np.float32)
         np.maximum.at(highest, self.docs, similarities)
         return highest
@@ -290,7 +291,7 @@ class Vectors:
         return np.arange(*np.searchsorted(self.docs, (doc, doc + 1)))
 
     def stored(self, doc: int) -> Array:
-        """Return the vectors of one document as they are stored, shape ``(rows, dimensions)``."""
+        """Return the stored vectors of one document, shape ``(rows, dimensions)``."""
         own = self.rows_of(doc)
         if not len(own):
             return np.empty((0, self.dimensions), np.int16)
@@ -300,7 +301,7 @@ class Vectors:
         return found
 
     def direction(self, doc: int) -> Floats | None:
-        """Return the mean vector of a document, of length 1; None if it has none, or its vectors cancel out."""
+        """Return the mean vector of a document, of length 1; None if it has no vectors, or they cancel out."""
         stored = self.stored(doc)
         if not len(stored):
             return None
@@ -310,12 +311,12 @@ class Vectors:
 
 
 def _products(matrix: Array, rows: Ints, query: Floats) -> Floats:
-    """Return the products of some rows of a matrix with a query, in float32; :data:`BLOCK` rows at a time."""
+    """Return the products of some rows of a matrix with a query, in float32, :data:`BLOCK` rows at a time."""
     products = np.empty(len(rows), np.float32)
     integers, floats = np.empty((BLOCK, len(query)), np.int16), np.empty((BLOCK, len(query)), np.float32)
     for start in range(0, len(rows), BLOCK):
         some = rows[start : start + BLOCK]
-        # any mode but "clip" copies once more, so as not to change ``out`` before an error
+        # any mode except "clip" makes another copy, to keep ``out`` unchanged on an error
         np.take(matrix, some, axis=0, out=integers[: len(some)], mode="clip")
         np.copyto(floats[: len(some)], integers[: len(some)])
         np.dot(floats[: len(some)], query, out=products[start : start + len(some)])
@@ -323,13 +324,13 @@ def _products(matrix: Array, rows: Ints, query: Floats) -> Floats:
 
 
 class Effort(NamedTuple):
-    """How much a caller does for missing vectors.
+    """How much work a caller accepts for missing vectors.
 
     Attributes:
         wait: Seconds to wait for another process that makes them.
-        until: When to leave the rest to the next call, by the monotonic clock, after one item at least; 0: make none.
+        until: When to leave the rest to the next call, by the monotonic clock, after at least one item; 0: make none.
         most: If more items than this have to be embedded, none is.
-        retry: Whether texts that have no vector are embedded again at once.
+        retry: Whether to embed texts without a vector again at once.
     """
 
     wait: float = SEARCH_WAIT
@@ -342,7 +343,7 @@ class SpaceVectors:
     """The vectors of one root by one model. Not thread-safe.
 
     Attributes:
-        renewed: Why vectors had to be made anew; its owner reports that and clears it.
+        renewed: Why vectors had to be made again; its owner reports that and clears it.
 
     Args:
         root: The space root.
@@ -359,18 +360,18 @@ class SpaceVectors:
         self._last: tuple[Snapshot, VectorFile | None, RootVectors] | None = None
 
     def current(self, snapshot: Snapshot, probe: Floats, effort: Effort) -> tuple[RootVectors, tuple[str, ...]]:
-        """Return the vectors of a snapshot, after making those that are missing, and warnings about the others.
+        """Make missing vectors of a snapshot; return all vectors, and warnings about items without one.
 
         Args:
-            snapshot: The newest one of the index.
-            probe: The vector of the probe by the model as it is now.
+            snapshot: The newest snapshot of the index.
+            probe: The current model's vector of the probe text.
             effort: How many to make.
 
         Raises:
-            ModelChangedError: ``probe`` is of another model than answers now, or another process makes its vectors.
+            ModelChangedError: ``probe`` is not from the current model, or another process makes its vectors.
             UnavailableError: The embedder cannot be used.
             EnvironmentFault: The vectors cannot be written.
-            CancelledError: It has been cancelled; what was made until then is kept.
+            CancelledError: The work was cancelled; vectors made so far are kept.
         """
         vectors, is_held = self._read(snapshot), True
         if len(vectors.to_embed(retry=effort.retry)) or not self._fits(probe):
@@ -396,14 +397,14 @@ class SpaceVectors:
         return self._file is None or is_same_model(self._file.probe, probe)
 
     def _read(self, snapshot: Snapshot) -> RootVectors:
-        """Return the vectors in the file that is the newest now; one that cannot be read is removed."""
+        """Return the vectors in the newest file; remove the file if it cannot be read."""
         path = newest_file(self.folder, self._embedder.model)
         if path != (self._file and self._file.path):
             self._file = None
             try:
                 self._file = VectorFile(path) if path else None
             except DamagedError as error:
-                if path and path.exists():  # else another process has just replaced it
+                if path and path.exists():  # otherwise another process has just replaced it
                     self.renewed.append(str(error))
                     try_remove(path)
         if self._last is None or self._last[0] is not snapshot or self._last[1] is not self._file:
@@ -412,7 +413,7 @@ class SpaceVectors:
         return self._last[2]
 
     def _remove_other_model(self, probe: Floats, *, is_held: bool) -> None:
-        """Remove the file, which is not of the model that ``probe`` is of, if that is the one that answers now."""
+        """Remove the file, which is from another model than ``probe``, if ``probe`` is from the current model."""
         now, _ = embed_with_probe(self._embedder)
         if not is_held or not is_same_model(now, probe):
             raise self._model_changed()
@@ -424,14 +425,14 @@ class SpaceVectors:
         return ModelChangedError(failed(self._embedder.model, "answers with another model each time"))
 
     def _embed_missing(self, vectors: RootVectors, probe: Floats, effort: Effort) -> None:
-        """Embed items until all are embedded or the time is up, and keep what was made whatever happens."""
+        """Embed items until all are done or the time is up; save what was made, whatever happens."""
         docs = vectors.to_embed(retry=effort.retry)
         if not len(docs) or len(docs) > effort.most or not effort.until:
             return
         texts = self._texts(vectors, docs)
-        size = max((getattr(self._embedder, "batch", None) or TEXTS_PER_REQUEST) - 1, 1)  # beside the probe
+        size = max((getattr(self._embedder, "batch", None) or TEXTS_PER_REQUEST) - 1, 1)  # leaves room for the probe
         made: list[VectorTable] = []
-        complete: list[int] = []  # keys of the items of which all texts were embedded
+        complete: list[int] = []  # keys of the completely embedded items
         saved = time.monotonic()
         self._report(0, len(docs))
         try:
@@ -451,7 +452,7 @@ class SpaceVectors:
             self._save(vectors, probe, made, complete)
 
     def _texts(self, vectors: RootVectors, docs: Ints) -> Iterator[tuple[int, Chunk, bool]]:
-        """Yield key, text, and whether it is the item's last, of documents whose files are still as indexed."""
+        """Yield key, text, and whether it is the item's last, for documents whose files are still as indexed."""
         for doc in docs.tolist():
             part, local = vectors.reader.locate(doc)
             path = part.segment.paths[local]
@@ -468,7 +469,7 @@ class SpaceVectors:
             yield from ((int(vectors.keys[doc]), chunk, chunk is chunks[-1]) for chunk in chunks)
 
     def _save(self, vectors: RootVectors, probe: Floats, made: Sequence[VectorTable], complete: Sequence[int]) -> None:
-        """Write the rows of items that are complete, and the rows there were; if most are not needed, without those."""
+        """Write the rows of complete items and the existing rows; drop unneeded existing rows if most are."""
         if not complete:
             return
         new = VectorTable.joined(made)
@@ -481,7 +482,7 @@ class SpaceVectors:
             write_vectors(self.folder, self._embedder.model, probe, table)
 
     def _remove_unused(self) -> None:
-        """Remove the files of models that were not used for long."""
+        """Remove the files of other models that were not written for :data:`UNUSED_DAYS`."""
         oldest = time.time() - UNUSED_DAYS * 86_400
         for path in files_in(self.folder, VECTOR_FILES):
             with suppress(OSError):
@@ -494,13 +495,13 @@ class VectorReport(Report):
     """The vectors by one model, of one space or of all.
 
     Attributes:
-        model: Which model in which version.
-        dimensions: How long a vector is.
-        vectors: How many the items have: one for each section, or chunk of a long one.
-        items: How many items have any.
-        missing: How many have none yet.
+        model: The model and its version.
+        dimensions: The length of a vector.
+        vectors: Number of vectors: one for each section, or for each chunk of a long one.
+        items: Number of items with vectors.
+        missing: Number of items without vectors.
         bytes: The size of their files.
-        warnings: Vectors that had to be made anew, or could not be made.
+        warnings: Vectors that had to be made again, or could not be made.
     """
 
     model: str
@@ -513,18 +514,18 @@ class VectorReport(Report):
 
 
 def vector_reports(root: Root, folder: Path, snapshot: Snapshot | None) -> tuple[VectorReport, ...]:
-    """Return the vectors of the items of a snapshot by model, read from the files alone; no embedder is opened.
+    """Return the vectors of the items of a snapshot by model, read from the files; no embedder is opened.
 
     Args:
         root: The space root.
         folder: The folder of its index.
-        snapshot: The newest one of the index; None for no items.
+        snapshot: The newest snapshot of the index; None for no items.
     """
     reports = []
     reader = Reader([(root, snapshot)] if snapshot else [])
     newest = {path.stem.rpartition("-")[0]: path for path in sorted(files_in(folder, VECTOR_FILES))}
     for path in newest.values():
-        with suppress(DamagedError, OSError):  # of another version, or replaced just now
+        with suppress(DamagedError, OSError):  # of another version, or just replaced
             file, size = VectorFile(path), path.stat().st_size
             vectors = RootVectors(reader, file.table)
             embedded = len(unique(vectors.docs))

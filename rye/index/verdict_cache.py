@@ -1,8 +1,8 @@
-"""The verdict on every document of a segment under one set of trusted keys, kept beside the segment.
+"""The verdict on every document of a segment for one set of trusted keys, cached beside the segment.
 
-The index holds evidence, which no key can change; verdicts depend on the keys, so a column of them is named by the
-digest of everything about the keys that matters, and is made anew for any other set. Every item that is shown is
-verified from its bytes all the same.
+The index holds evidence, which does not depend on keys. Verdicts do, so a column of them is named by the digest of
+everything relevant about the keys, and computed again for any other set. Every item that is shown is still verified
+from its bytes.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ VERDICT_NUMBER = {name: number for number, name in enumerate(VERDICT_NAMES)}
 _NEVER: Final = 1e12
 
 MAX_COLUMNS = 4
-"""Trust sets whose verdicts are kept for a segment: people, CI and ``--trust`` use a few by turns."""
+"""Trust sets whose verdicts are kept for a segment: people, CI and ``--trust`` alternate between a few."""
 
 
 class VerdictColumn(NamedTuple):
-    """Shape ``(docs,)`` each: verdict number, and number of the signer in ``signers``.
+    """The verdict number of each document, and the number of its signer in ``signers``; shape ``(docs,)`` each.
 
-    Certificates begin and cease to be valid without a change of the trust set: the verdicts hold after ``since`` until
-    ``until``, in seconds since 1970.
+    Certificates become valid and expire without a change of the trust set, so the verdicts hold only after ``since``
+    and until ``until``, in seconds since 1970.
     """
 
     verdicts: npt.NDArray[np.uint8]
@@ -60,19 +60,19 @@ class VerdictColumn(NamedTuple):
     until: float
 
     def holds_at(self, now: datetime) -> bool:
-        """Return whether the verdicts are those of a moment."""
+        """Return whether the verdicts are valid at a moment."""
         return self.since < now.timestamp() <= self.until
 
 
 def verdict_column(path: Path, segment: Segment, root: Root, *, trust: TrustSet, now: datetime) -> VerdictColumn:
-    """Return the verdicts on a segment, read from ``path`` or judged anew and written there.
+    """Return the verdicts on a segment: read from ``path``, or judged and written there.
 
     Args:
-        path: File for this segment and this trust set.
-        segment: The segment, deleted documents included.
-        root: Where its items are.
+        path: The file for this segment and trust set.
+        segment: The segment, including deleted documents.
+        root: The root of its items.
         trust: The keys.
-        now: The time that expiry is judged at.
+        now: The time for which expiry is judged.
     """
     try:
         file = Container(path)
@@ -89,7 +89,7 @@ def verdict_column(path: Path, segment: Segment, root: Root, *, trust: TrustSet,
 
 
 def _period(segment: Segment, trust: TrustSet, now: datetime) -> tuple[float, float]:
-    """Return between which moments around this one no certificate begins or ceases to be valid."""
+    """Return the period around a moment in which no certificate becomes valid or expires."""
     certificates = {each for one in segment.evidence.kinds()[1] for each in one.proof[1:]}
     roots = (entry.public for entry in trust.entries)
     certificates |= {each.der for each in roots if isinstance(each, ForeignKey) and each.is_certificate}
@@ -100,7 +100,7 @@ def _period(segment: Segment, trust: TrustSet, now: datetime) -> tuple[float, fl
 
 
 def _remove_oldest(path: Path) -> None:
-    """Remove the oldest verdicts on the segment of a file, those of trust sets long gone; the newest few stay."""
+    """Keep only the newest :data:`MAX_COLUMNS` files of verdicts on a segment."""
     names = re.compile(rf"{re.escape(path.name.partition('.')[0])}\.[0-9a-f]{{16}}\.ryx")
     try:
         kept = [each for each in path.parent.iterdir() if names.fullmatch(each.name)]
@@ -112,7 +112,7 @@ def _remove_oldest(path: Path) -> None:
 
 
 def column_name(root: Root, trust: TrustSet, digest: str) -> str:
-    """Return a name for verdicts on a segment: the digest of the trust set, and of what the list of its space says."""
+    """Return a name for verdicts on a segment: a digest of the trust set and of the signed list of its space."""
     state = trust.lists.get(place_of(root))
     if state is None:
         return digest
@@ -127,7 +127,7 @@ def _column(arrays: Mapping[str, Array], buffer: memoryview, since: float, until
 
 
 def _keep(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
-    """Write arrays for the next process; what cannot be written is made again each time."""
+    """Write arrays for later processes; if that fails, they are computed again each time."""
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:
         container.write(temporary, arrays, meta)
@@ -138,10 +138,10 @@ def _keep(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> N
 
 
 def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> dict[str, Array]:
-    """Judge every document that a key of the set may have signed, and of all others one of each kind.
+    """Judge every document that a trusted key may have signed, and one example of each kind of other evidence.
 
     A verdict on a signature of an untrusted key, or on a file without a valid one, depends on the evidence alone, and
-    most documents of a space share a few kinds of evidence; only trusted keys are limited to certain items.
+    most documents of a space share a few kinds of evidence. Only trusted keys are limited to certain items.
     """
     numbers: dict[str, int] = {}
 
@@ -151,17 +151,17 @@ def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> 
         return VERDICT_NUMBER[found.verdict], numbers.setdefault(found.signer, len(numbers))
 
     kind_of, kinds = segment.evidence.kinds()
-    # per kind: signed by a trusted key or a list, so that the verdict depends on the item as well
+    # per kind: signed by a trusted key or a list, so the verdict also depends on the item
     listed = place_of(root) in trust.lists
     by_key = (not one.code and bool(trust.named(one.fingerprint)) for one in kinds)
     alone = np.asarray([each or (listed and one.may_be_listed) for one, each in zip(kinds, by_key, strict=True)], bool)
     of_kind = [(0, 0) if each else judged(one) for one, each in zip(kinds, alone.tolist(), strict=True)]
-    # per document: number of verdict and of signer, first those of its kind
+    # per document: numbers of verdict and signer, initially those of its kind
     rows = np.asarray(of_kind, np.int64).reshape(-1, 2)[kind_of]
     types = segment.types
     for doc in np.flatnonzero(alone[kind_of]).tolist():
         rows[doc] = judged(segment.evidence[doc], TYPE_NAMES[types[doc]], segment.ids[doc], segment.paths[doc])
-    # signers were numbered as they were met; on disk they are sorted
+    # signers are numbered in order of appearance; on disk they are sorted
     signers = sorted(numbers)
     place = {name: at for at, name in enumerate(signers)}
     offsets, buffer = pack(signers)
@@ -174,13 +174,13 @@ def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> 
 
 
 def cached_arrays(path: Path, names: Sequence[str], *, of: str, make: Callable[[], Arrays]) -> Arrays:
-    """Return arrays that take long to compute, mapped into memory from ``path``, or made anew and written there.
+    """Return arrays that take long to compute: mapped from ``path``, or computed and written there.
 
     Args:
-        path: Their file; the last one made of anything else is replaced.
+        path: Their file, which is replaced if its content depends on other values.
         names: The names of the arrays.
-        of: Names everything that they depend on.
-        make: Returns them.
+        of: A text that names everything they depend on.
+        make: Computes them.
     """
     try:
         file = Container(path)

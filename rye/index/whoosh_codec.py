@@ -1,8 +1,8 @@
 """The Whoosh codec over columnar segments: lets Whoosh's own searcher open rye's index.
 
-Whoosh owns directory, schema, segment list, generations, lock and deletions; the postings are the arrays of
-:mod:`rye.index.segment`. rye's evaluator reads those arrays directly and uses nothing of this module. Writing goes
-through :mod:`rye.index.segment_builder`, never through a Whoosh writer.
+Whoosh defines directory, schema, segment list, generations, lock and deletions; the postings are the arrays of
+:mod:`rye.index.segment`. rye's evaluator reads those arrays directly and uses nothing of this module. Segments are
+written by :mod:`rye.index.segment_builder`, never by a Whoosh writer.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _open(storage: Any, segment: base.Segment) -> Segment:
 class _WhooshTerms(base.TermsReader):  # type: ignore[misc]
     """Whoosh's view of the dictionaries: text fields, ``entry`` (``key NUL value``) and ``key`` (``type:id``).
 
-    Keyword fields have no posting numbers, so each of their terms occurs once in a document, of length 1.
+    Keyword fields have no posting numbers, so each of their terms occurs once in a document, with length 1.
     """
 
     def __init__(self, segment: Segment) -> None:
@@ -195,7 +195,7 @@ class _WhooshTerms(base.TermsReader):  # type: ignore[misc]
 
 
 class _WhooshCursor(base.FieldCursor):  # type: ignore[misc]
-    """Walks the terms of one field in order, as text; None is the end."""
+    """Iterates over the terms of one field in order, as text; None is the end."""
 
     def __init__(self, terms: _WhooshTerms, fieldname: str, fieldobj: Any) -> None:
         self._terms = terms
@@ -228,7 +228,7 @@ class _WhooshCursor(base.FieldCursor):  # type: ignore[misc]
 
 
 class _WhooshDocuments(base.PerDocumentReader):  # type: ignore[misc]
-    """Whoosh's view of the documents of a segment: all that is stored is the key, ``type:id``."""
+    """Whoosh's view of the documents of a segment; the only stored field is the key, ``type:id``."""
 
     def __init__(self, segment: Segment, listed: base.Segment) -> None:
         self._segment = segment

@@ -287,6 +287,7 @@ def _client_place(item: VerifiedItem, folder: Path) -> str:
 
 
 def _fence(heading: str) -> str:
+    """Return the first block of code below a heading of the page ``rye/ci``."""
     page = (items_root() / "knowledge" / "rye" / "ci.md").read_text(encoding="utf-8")
     return page.partition(f"\n## {heading}\n")[2].partition("\n```")[2].partition("\n")[2].partition("\n```\n")[0]
 
