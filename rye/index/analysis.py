@@ -113,10 +113,10 @@ def normalize(text: str) -> str:
     text = text.replace("\u2019", "'")  # the typographic apostrophe
     if len(text) <= MAX_TERM and unicodedata.is_normalized("NFKC", text) and not has_invisible(text):
         return text
-    others = beyond_ascii(text)  # usually few, and all that matters below
-    if has_invisible(others):
+    non_ascii = beyond_ascii(text)  # usually few, and all that matters below
+    if has_invisible(non_ascii):
         text = visible(text)
-    if _MARKS.search(others) and any(map(_class, set(others))):
+    if _MARKS.search(non_ascii) and any(map(_class, set(non_ascii))):
         text = _MARKS.sub(_in_order, text)
     return unicodedata.normalize("NFKC", text)
 
@@ -165,9 +165,9 @@ def _chunk_pattern(marks: str, symbols: str) -> re.Pattern[str]:
 def _pattern_for(text: str) -> re.Pattern[str]:
     if text.isascii():
         return _ASCII_CHUNK
-    others = [ch for ch in sorted(set(text)) if ch > "\x7f"]
-    marks = "".join(ch for ch in others if unicodedata.category(ch)[0] == "M")
-    return _chunk_pattern(marks, "".join(filter(is_symbol, others)))
+    non_ascii = [ch for ch in sorted(set(text)) if ch > "\x7f"]
+    marks = "".join(ch for ch in non_ascii if unicodedata.category(ch)[0] == "M")
+    return _chunk_pattern(marks, "".join(filter(is_symbol, non_ascii)))
 
 
 @lru_cache(1 << 12)
@@ -272,8 +272,8 @@ def _split_piece(piece: str) -> list[str]:
 
 def has_signs(text: str) -> bool:
     """Return whether a word has a sign that is part of its name, or consists of signs."""
-    found = chunks(normalize(text))
-    return not any(map(split_chunk, found)) or any(map(sign_form, found))
+    words = chunks(normalize(text))
+    return not any(map(split_chunk, words)) or any(map(sign_form, words))
 
 
 def split_chunk(chunk: str) -> list[list[str]]:
@@ -316,7 +316,7 @@ def analyze_chunk(chunk: str) -> list[Token]:
     for segment in segments:
         tokens.append(Token(segment[0], offset, part=True))
         if offset == 0 and len(segments) > 1:
-            tokens.append(Token(joined([part for each in segments for part in each]), 0, part=False))
+            tokens.append(Token(joined([part for own in segments for part in own]), 0, part=False))
         if len(segment) > 1:
             tokens.append(Token(joined(segment), offset, part=False))
             if len(segment) > 2 and segment[-1].isdecimal() and not "".join(segment[:-1]).isdecimal():

@@ -30,10 +30,10 @@ _HALF = 32
 
 def fresh(ordered: Array) -> Bools:
     """Return which elements of a sorted array differ from the previous one: the first of each group of equal ones."""
-    found = np.empty(len(ordered), bool)
-    found[:1] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=found[1:])
-    return found
+    mask = np.empty(len(ordered), bool)
+    mask[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=mask[1:])
+    return mask
 
 
 def unique(*several: npt.NDArray[Number]) -> npt.NDArray[Number]:
@@ -63,8 +63,8 @@ def ranges(starts: Numbers, stops: Numbers) -> Ints:
     starts, stops = starts.astype(np.int64, copy=False), stops.astype(np.int64, copy=False)
     widths = stops - starts
     # element i of the result is i, plus the start of its pair, minus the widths of all earlier pairs
-    found: Ints = np.arange(int(widths.sum())) + np.repeat(starts - (np.cumsum(widths) - widths), widths)
-    return found
+    indices: Ints = np.arange(int(widths.sum())) + np.repeat(starts - (np.cumsum(widths) - widths), widths)
+    return indices
 
 
 def smallest(values: Array) -> Array:

@@ -42,7 +42,7 @@ def _bytes(text: str) -> Bytes:
     return np.frombuffer(text.encode("ascii"), np.uint8)
 
 
-_DIGIT, _MARK = (np.isin(np.arange(256), _bytes(each)) for each in (digits, "_/\n"))
+_DIGIT, _MARK = (np.isin(np.arange(256), _bytes(characters)) for characters in (digits, "_/\n"))
 """Shape ``(256,)`` each: whether a byte is of the class."""
 _UNDERSCORE, _NEWLINE = b"_\n"
 
@@ -79,7 +79,7 @@ def analyze_spelled(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, In
     # the parts of most chunks follow from the spelling
     usual = np.asarray([spelling[0] != _BY_ITSELF for spelling in spellings], bool)
     single = np.fromiter(map(str.isalnum, spellings), bool, len(spellings)) & usual  # one part, the spelling itself
-    alone, several, others = map(np.flatnonzero, (single, usual & ~single, ~usual))
+    alone, several, unusual = map(np.flatnonzero, (single, usual & ~single, ~usual))
     counts = np.ones(len(spellings), np.int64)
     terms = [spellings[at] for at in alone.tolist()]
     chunks, offsets = [alone], [np.zeros(len(alone), np.int64)]
@@ -91,7 +91,7 @@ def analyze_spelled(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, In
         counts[several] = parts
     sizes: list[int] = []
     places_of_others: list[int] = []
-    for at in others.tolist():
+    for at in unusual.tolist():
         chunk, before = spellings[at][1:], len(terms)
         if analysis.is_row_of_letters(chunk):
             terms += chunk
@@ -104,7 +104,7 @@ def analyze_spelled(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, In
         terms += [token.term for token in tokens]
         places_of_others += [token.offset for token in tokens]
         sizes.append(len(terms) - before)
-    chunks.append(np.repeat(others, np.asarray(sizes, np.int64)))
+    chunks.append(np.repeat(unusual, np.asarray(sizes, np.int64)))
     offsets.append(np.asarray(places_of_others, np.int64))
     return terms, np.concatenate(chunks), np.concatenate(offsets), counts
 
@@ -133,13 +133,13 @@ def _forms(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, Ints]:
     numbered = (sizes > len("ab")) & is_number[segments + sizes - 1] & (words[segments + sizes] > words[segments])
     joined = text.replace("_", "")
     parts = text.replace("/", "_").replace("\n", "_").split("_")
-    whole = joined.replace("\n", "/").split("/")
+    joined_segments = joined.replace("\n", "/").split("/")
     lasts = zip(np.flatnonzero(numbered).tolist(), (segments + sizes - 1)[numbered].tolist(), strict=True)
     terms = [
         *parts,
         *joined.replace("/", "").split("\n"),
-        *compress(whole, inner.tolist()),
-        *(whole[at][: -len(parts[last])] for at, last in lasts),
+        *compress(joined_segments, inner.tolist()),
+        *(joined_segments[at][: -len(parts[last])] for at, last in lasts),
     ]
     of_segments = np.concatenate([segments[inner], segments[numbered]])
     return (
@@ -199,7 +199,7 @@ class Vocabulary:
 
     def _learn(self, chunks: Sequence[str]) -> Int32s:
         """Return the number of each chunk; analyze those with a new spelling."""
-        found = np.fromiter(map(self._spellings.__getitem__, spelled(chunks)), np.int32, len(chunks))
+        chunk_numbers = np.fromiter(map(self._spellings.__getitem__, spelled(chunks)), np.int32, len(chunks))
         terms, owners, offsets, counts = analyze_spelled(fresh := self._spellings.taken())
         numbers = np.fromiter(map(self.terms.__getitem__, terms), np.int32, len(terms))
         order = np.argsort(owners, kind="stable")
@@ -208,4 +208,4 @@ class Vocabulary:
         sizes = np.bincount(owners, minlength=len(fresh))
         self.starts.extend(accumulate(sizes.tolist(), initial=self.starts.pop()))
         self.part_counts.extend(counts.tolist())
-        return found
+        return chunk_numbers

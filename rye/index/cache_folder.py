@@ -259,10 +259,10 @@ def write_faults(folder: Path, kind: str = "the index") -> Iterator[None]:
 def files_in(folder: Path, pattern: str = "*") -> list[Path]:
     """Return the files of a folder that match; empty if the folder vanishes meanwhile, where ``Path.glob`` may fail."""
     try:
-        found = list(folder.iterdir())
+        paths = list(folder.iterdir())
     except OSError:
         return []
-    return [path for path in found if path.match(pattern)]
+    return [path for path in paths if path.match(pattern)]
 
 
 def remove(path: Path) -> int:
@@ -273,7 +273,7 @@ def remove(path: Path) -> int:
     """
     try:
         if path.is_dir() and not path.is_symlink():
-            freed = sum(one.lstat().st_size for one in path.rglob("*") if one.is_file())
+            freed = sum(file.lstat().st_size for file in path.rglob("*") if file.is_file())
             shutil.rmtree(path)
         else:
             freed = path.lstat().st_size

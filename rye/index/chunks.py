@@ -66,12 +66,12 @@ def chunks_of(item: Item, chars: int = CHUNK_CHARS, overlap: int = OVERLAP_CHARS
     names = _names(item)
     if not item.sections:
         itself = Chunk(0, 0, _joined([*names, *_about(item), *_details(item)], chars))
-        return (itself, *(_documented(names, one, chars) for one in item.documented))
+        return (itself, *(_documented(names, documented, chars) for documented in item.documented))
     return tuple(_sectioned(item, names, (chars, overlap)))
 
 
-def _documented(names: Sequence[str], one: Documented, chars: int) -> Chunk:
-    return Chunk(one.number + 1, 0, f"{_joined([*names, _words(one.symbol.name)], chars)}. {one.text[:chars]}")
+def _documented(names: Sequence[str], part: Documented, chars: int) -> Chunk:
+    return Chunk(part.number + 1, 0, f"{_joined([*names, _words(part.symbol.name)], chars)}. {part.text[:chars]}")
 
 
 def _sectioned(item: Item, names: Sequence[str], size: tuple[int, int]) -> Iterator[Chunk]:
@@ -133,12 +133,12 @@ def _descriptions(values: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
     """Yield each ``description`` in nested metadata, after the name of the thing it describes."""
     for key, value in values.items():
         inner = value if isinstance(value, list) else [value]
-        for one in inner if depth < _MAX_DEPTH else ():
-            if isinstance(one, Mapping):
-                if isinstance(one.get("description"), str):
-                    name = one.get("name")
-                    yield f"{_words(name if isinstance(name, str) else str(key))}: {one['description']}"
-                yield from _descriptions(one, depth + 1)
+        for entry in inner if depth < _MAX_DEPTH else ():
+            if isinstance(entry, Mapping):
+                if isinstance(entry.get("description"), str):
+                    name = entry.get("name")
+                    yield f"{_words(name if isinstance(name, str) else str(key))}: {entry['description']}"
+                yield from _descriptions(entry, depth + 1)
 
 
 def _joined(parts: Sequence[str], chars: int) -> str:

@@ -57,10 +57,10 @@ class DigestVectors:
                 logger.info("%s is not used: %s", self.path, error)
             return {}
         rows = np.frombuffer(data, self._record, len(data) // self._record.itemsize)
-        whole = [zlib.crc32(row.tobytes()[:-4]) == row["check"] for row in rows]
-        last = rows[whole][::-1]  # newest first, so that duplicates keep the newest
-        found = {bytes(row["digest"]).hex(): row["vector"].astype(np.float32) / SCALE for row in last}
-        return dict(list(found.items())[:KEPT][::-1])
+        intact = [zlib.crc32(row.tobytes()[:-4]) == row["check"] for row in rows]
+        last = rows[intact][::-1]  # newest first
+        vectors = {bytes(row["digest"]).hex(): row["vector"].astype(np.float32) / SCALE for row in last}
+        return dict(list(vectors.items())[:KEPT][::-1])
 
     def add(self, vectors: Mapping[str, Floats]) -> None:
         """Append vectors, by digest."""

@@ -43,8 +43,8 @@ def pack_paths(paths: Sequence[str], types: Sequence[int], ids: Sequence[str]) -
     # nearly all paths are type folder, id and suffix; of these only the suffix is stored
     starts = map(add, map(_FOLDERS.__getitem__, types), ids)
     rests = list(map(str.removeprefix, paths, starts))
-    whole = map(eq, map(len, rests), map(len, paths))
-    return pack_table("path", list(map(add, map((_AFTER, _WHOLE).__getitem__, whole), rests)))
+    is_complete = map(eq, map(len, rests), map(len, paths))
+    return pack_table("path", list(map(add, map((_AFTER, _WHOLE).__getitem__, is_complete), rests)))
 
 
 class Paths:

@@ -72,8 +72,9 @@ class EdgeWriter:
     def add(self, doc: int, edges: Sequence[Edge]) -> None:
         """Add the references of a document."""
         docs, kinds, lines, numbers = self._added
-        for kind, text, found, sure, line in edges:
-            hows, keys = bytes(each.how for each in found), array("Q", (each.key for each in found)).tobytes()
+        for kind, text, lookups, sure, line in edges:
+            hows = bytes(lookup.how for lookup in lookups)
+            keys = array("Q", (lookup.key for lookup in lookups)).tobytes()
             number = _number(self._targets, (text, hows, keys))
             if number < 0 or len(docs) >= MAX_SPACE_REFERENCES:
                 self._left_out[doc] += 1
@@ -101,7 +102,7 @@ class EdgeWriter:
         texts = edges.texts.everything if len(used) else []
         bounds = zip(used.tolist(), edges.ends[used].tolist(), edges.ends[used + 1].tolist(), strict=True)
         targets = ((texts[at], edges.hows[a:b].tobytes(), edges.keys[a:b].tobytes()) for at, a, b in bounds)
-        numbers = np.asarray([_number(self._targets, each) for each in targets], np.int64)
+        numbers = np.asarray([_number(self._targets, target) for target in targets], np.int64)
         self._taken.append((docs[kept], edges.kinds[kept], edges.lines[kept], numbers[which]))
         self._ids.append(edges.id_keys[renumber >= 0])
         self._names.append(edges.name_keys[renumber >= 0])

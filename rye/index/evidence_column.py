@@ -38,31 +38,31 @@ class EvidenceWriter:
 
     def add(self, rows: Sequence[Evidence]) -> None:
         """Add the evidence of more documents."""
-        contents = _raw_digests([one.content_digest for one in rows])
-        digests = _raw_digests([one.digest for one in rows])
-        for one, content, digest in zip(rows, contents, digests, strict=True):
-            signature = one.signature if len(one.signature) == _SIGNATURE else b""
+        contents = _raw_digests([evidence.content_digest for evidence in rows])
+        digests = _raw_digests([evidence.digest for evidence in rows])
+        for evidence, content, digest in zip(rows, contents, digests, strict=True):
+            signature = evidence.signature if len(evidence.signature) == _SIGNATURE else b""
             self._contents.append(content or _NO_DIGEST)
             if digest or signature:
                 self._lines.append((digest or _NO_DIGEST) + (signature or _NO_SIGNATURE))
             else:
                 self._bare.append(len(self._rests))
             rest = (
-                "" if content else one.content_digest,
-                *one[1:7],
-                "" if digest else one.digest,
-                b"" if signature else one.signature,
-                one.fingerprint,
+                "" if content else evidence.content_digest,
+                *evidence[1:7],
+                "" if digest else evidence.digest,
+                b"" if signature else evidence.signature,
+                evidence.fingerprint,
                 "",
-                one.suffix,
-                one.audience,
-                one.placement,
-                one.skill,
-                one.proof,
+                evidence.suffix,
+                evidence.audience,
+                evidence.placement,
+                evidence.skill,
+                evidence.proof,
             )
             columns = ("c" if content else "") + ("d" if digest else "") + ("s" if signature else "")
             self._rests.append(_record(columns, rest))
-            self._times.append(_to_json(one.signed_at))
+            self._times.append(_to_json(evidence.signed_at))
 
     def take(self, column: EvidenceColumn, docs: Ints) -> None:
         """Copy the evidence of some documents of a file, ascending."""
@@ -152,14 +152,14 @@ class EvidenceColumn(Sequence[Evidence]):
         if isinstance(doc, slice):
             return [self[at] for at in range(*doc.indices(len(self)))]
         columns, evidence = self._rest(int(self.rest_of[doc]))
-        found = {"signed_at": json.loads(self.times[int(self.time_of[doc])])}
+        fields = {"signed_at": json.loads(self.times[int(self.time_of[doc])])}
         if "c" in columns:
-            found["content_digest"] = self.raw_content_digests[doc].tobytes().hex()
+            fields["content_digest"] = self.raw_content_digests[doc].tobytes().hex()
         if "d" in columns or "s" in columns:
             line = self.lines[doc - int(np.searchsorted(self.bare, np.asarray(doc, self.bare.dtype)))].tobytes()
-            found |= {"digest": line[:_DIGEST].hex()} if "d" in columns else {}
-            found |= {"signature": line[_DIGEST:]} if "s" in columns else {}
-        return evidence._replace(**found)
+            fields |= {"digest": line[:_DIGEST].hex()} if "d" in columns else {}
+            fields |= {"signature": line[_DIGEST:]} if "s" in columns else {}
+        return evidence._replace(**fields)
 
     def kinds(self) -> tuple[Array, list[Evidence]]:
         """Return the kind of evidence of each document, and one example of each kind, without digests and signature.

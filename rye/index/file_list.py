@@ -77,10 +77,10 @@ def stats_of(files: Sequence[FileStat]) -> Stats:
     """
     rows = list(chain.from_iterable(files))
     try:
-        found = np.fromiter(rows, np.int64, len(rows))
+        numbers = np.fromiter(rows, np.int64, len(rows))
     except OverflowError:
-        found = np.fromiter((number & _WORD for number in rows), np.uint64, len(rows)).view(np.int64)
-    return found.reshape(-1, _COLUMNS)
+        numbers = np.fromiter((number & _WORD for number in rows), np.uint64, len(rows)).view(np.int64)
+    return numbers.reshape(-1, _COLUMNS)
 
 
 class Files:
@@ -118,9 +118,9 @@ class Files:
 
     def with_stats(self, stats: Stats) -> Files:
         """Return the same paths with other stats."""
-        found = copy(self)
-        found.stats = stats
-        return found
+        files = copy(self)
+        files.stats = stats
+        return files
 
     @cached_property
     def packed(self) -> bytes:
@@ -135,11 +135,11 @@ class Files:
         except (zlib.error, UnicodeDecodeError) as error:
             message = f"list of files: {error}"
             raise DamagedError(message) from error
-        found = tuple(blob.split("\0")) if blob else ()
-        if len(found) != len(self):
-            message = f"list of files: {len(found)} paths of {len(self)} files"
+        paths = tuple(blob.split("\0")) if blob else ()
+        if len(paths) != len(self):
+            message = f"list of files: {len(paths)} paths of {len(self)} files"
             raise DamagedError(message)
-        return found
+        return paths
 
 
 class FileList(NamedTuple):
@@ -218,8 +218,8 @@ class FileList(NamedTuple):
             stats = np.empty((_COLUMNS, len(columns[0])), np.uint64)
             for row, column, first in zip(stats, columns, least.view(np.uint64), strict=True):
                 np.add(column, first, out=row)  # stored minus the minimum of the column, modulo 2^64
-            found = Files(bytes(file.buffer("paths")), stats.view(np.int64).T), problems, str(file.meta["stamp"])
-            return cls(*found, str(file.meta["listing"]), tuple(segments))
+            head = Files(bytes(file.buffer("paths")), stats.view(np.int64).T), problems, str(file.meta["stamp"])
+            return cls(*head, str(file.meta["listing"]), tuple(segments))
         except SYMPTOMS as error:
             message = f"{path.name}: {error}"
             raise DamagedError(message) from error

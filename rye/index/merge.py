@@ -172,18 +172,19 @@ def _united(tables: Sequence[Strings]) -> tuple[Packed, list[Numbers]]:
     parts = -(-sum(map(len, tables)) // STRINGS_AT_ONCE)
     cuts = [longest.raw(len(longest) * at // parts) for at in range(1, parts)]
     borders = [[0, *map(table.lower_bound, cuts), len(table)] for table in tables]
-    found, maps, count = [], [list[Numbers]() for _ in tables], 0
+    packed, maps, count = [], [list[Numbers]() for _ in tables], 0
     for at in range(len(cuts) + 1):
         check_cancelled()
         slices = [table.part(*own[at : at + 2]) for table, own in zip(tables, borders, strict=True)]
         some, places = united(slices)
-        found.append(some)
-        for own, new in zip(maps, np.split(places, np.cumsum([len(each) - 1 for each, _ in slices])), strict=False):
+        packed.append(some)
+        ends = np.cumsum([len(offsets) - 1 for offsets, _ in slices])
+        for own, new in zip(maps, np.split(places, ends), strict=False):
             own.append((new + count).astype(np.int32))
         count += len(some[0]) - 1
-    starts = ends_of([len(text) for _, text in found])
-    offsets = [own[:-1] + start for (own, _), start in zip(found, starts, strict=False)]
-    table = np.concatenate([*offsets, starts[-1:]]), b"".join(text for _, text in found)
+    starts = ends_of([len(text) for _, text in packed])
+    offsets = [own[:-1] + start for (own, _), start in zip(packed, starts, strict=False)]
+    table = np.concatenate([*offsets, starts[-1:]]), b"".join(text for _, text in packed)
     return table, [np.concatenate(own) for own in maps]
 
 
@@ -196,16 +197,16 @@ def _pieces(sources: Sequence[_Source], maps: Sequence[Numbers], counts: Ints) -
         counts: For each new term, the number of its postings.
     """
     for low, high in pairwise(_borders(counts)):
-        found, owners = [], []
+        postings, owners = [], []
         for source, terms in zip(sources, maps, strict=True):
             check_cancelled()
             begin, end = np.searchsorted(terms, [low, high]).tolist()
             if begin < end:
-                found.append(source.postings(begin, end))
+                postings.append(source.postings(begin, end))
                 owners.append(np.repeat((terms[begin:end] - low).astype(np.uint16), source.sizes[begin:end]))
                 source.file.let_go()
         # per posting: slot and tf; per token: its position; source by source
-        slot, tf, places = (np.concatenate(column) for column in zip(*found, strict=True))
+        slot, tf, places = (np.concatenate(column) for column in zip(*postings, strict=True))
         check_cancelled()
         # later sources have greater slots, so each term's slots are sorted; with 16 bits, this is a radix sort
         order = np.argsort(np.concatenate(owners), kind="stable")
@@ -218,9 +219,9 @@ def _pieces(sources: Sequence[_Source], maps: Sequence[Numbers], counts: Ints) -
 def _borders(counts: Ints) -> list[int]:
     """Return where to cut the terms, so that each piece has few terms and few postings, or is a single term."""
     ends = np.cumsum(counts)
-    wanted = np.arange(1, int(ends[-1]) // BLOCK + 1) * BLOCK if len(ends) else np.empty(0, np.int64)
+    targets = np.arange(1, int(ends[-1]) // BLOCK + 1) * BLOCK if len(ends) else np.empty(0, np.int64)
     cuts: list[int] = unique(
-        np.asarray([len(counts)]), np.arange(0, len(counts), MOST_TERMS), np.searchsorted(ends, wanted) + 1
+        np.asarray([len(counts)]), np.arange(0, len(counts), MOST_TERMS), np.searchsorted(ends, targets) + 1
     ).tolist()
     return cuts
 

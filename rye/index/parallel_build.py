@@ -201,8 +201,8 @@ def _read(
             same.append(path)
         else:
             place = ItemPlace(root.space, root.bundle, path, *root.describe(path))
-            near = root.client and partial(beside, root.client, path)
-            edges = edges_of(read.item, read.suffix, read.data, beside=near)
+            resolve_beside = root.client and partial(beside, root.client, path)
+            edges = edges_of(read.item, read.suffix, read.data, beside=resolve_beside)
             builder.add(read.item, place, read.evidence, edges)
     return same, problems
 
@@ -248,7 +248,7 @@ def join(runs: Sequence[Path], path: Path, *, workers: Sequence[Worker] = ()) ->
 def _write_keywords(path: Path, runs: Sequence[Path]) -> bool:
     """Write the merged keyword terms of segments to a file; runs in a worker."""
     segments = list(map(Segment, runs))
-    arrays = merge_keywords(segments, renumbered([each.all_live() for each in segments]))
+    arrays = merge_keywords(segments, renumbered([segment.all_live() for segment in segments]))
     container.write(path, arrays, {}, lasting=False)
     del segments, arrays
     release_memory()  # the worker is done while its parent goes on

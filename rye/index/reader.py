@@ -55,12 +55,12 @@ class Part:
 
 def _only(parts: Iterator[Part], snapshot: Snapshot, docs: Bools) -> tuple[LiveSegment, ...]:
     """Return the segments of a snapshot with all documents deleted except those in `docs`; consumes its parts."""
-    found = []
+    segments = []
     for listed, part in zip(snapshot.segments, parts, strict=False):
         live = part.live & docs[part.base : part.base + len(part.live)]
         row = listed.row.without(np.flatnonzero(~live).tolist())
-        found.append(listed._replace(row=row, live=live))
-    return tuple(found)
+        segments.append(listed._replace(row=row, live=live))
+    return tuple(segments)
 
 
 class Reader:
@@ -84,7 +84,9 @@ class Reader:
     def only(self, docs: Bools) -> Reader:
         """Return a reader of the same snapshots in which only these documents are live."""
         parts = iter(self.parts)
-        return Reader([(root, replace(each, segments=_only(parts, each, docs))) for root, each in self.snapshots])
+        return Reader(
+            [(root, replace(snapshot, segments=_only(parts, snapshot, docs))) for root, snapshot in self.snapshots]
+        )
 
     @cached_property
     def live(self) -> Bools:
@@ -145,8 +147,8 @@ class Reader:
         """Return the index of the part that contains each document."""
         if len(self.parts) == 1:
             return np.zeros(len(docs), np.int64)
-        found: Ints = self._bases.searchsorted(docs, side="right") - 1
-        return found
+        numbers: Ints = self._bases.searchsorted(docs, side="right") - 1
+        return numbers
 
     def in_one_part(self, docs: Ints) -> bool:
         """Return whether all documents, ascending, are in one part."""
@@ -192,13 +194,13 @@ class Reader:
 
     def having(self, key: str, value: str) -> Ints:
         """Return the live documents with one exact keyword term, ascending."""
-        found, text = [], f"{key}{SEPARATOR}{value}"
+        matches, text = [], f"{key}{SEPARATOR}{value}"
         for part in self.parts:
             term = part.segment.keywords.find(text)
             if term >= 0:
                 docs = part.segment.keyword_docs(np.asarray([term]))
-                found.append(docs[part.live[docs]] + part.base)
-        return np.concatenate(found) if found else _NONE
+                matches.append(docs[part.live[docs]] + part.base)
+        return np.concatenate(matches) if matches else _NONE
 
     @cached_property
     def hidden(self) -> dict[str, Ints]:

@@ -32,7 +32,7 @@ TYPE_BITS = 2
 
 _CACHED = 1 << 13
 
-_SUFFIXES = frozenset(suffix for each in EXTENSIONS.values() for suffix in each)
+_SUFFIXES = frozenset(suffix for extensions in EXTENSIONS.values() for suffix in extensions)
 _TYPE = "|".join(TYPE_NAMES)
 _REFERENCE = re.compile(rf"({_TYPE}):(.+)")
 _CAPABILITY = re.compile(rf"(?:rye\.(?:execute|search|load|sign)\.)?({_TYPE})\.([^/*]+)")
@@ -76,10 +76,10 @@ def lookups(text: str, item_type: str, folder: str, prefer: str = "") -> tuple[L
     text = text.strip()
     if text.startswith(("./", "../")):
         return relative(text, item_type, folder)
-    found: list[Lookup] = []
+    candidates: list[Lookup] = []
     for part in _without_suffixes(text):
-        found += _readings(part, folder, prefer)
-    return tuple(dict.fromkeys(found))
+        candidates += _readings(part, folder, prefer)
+    return tuple(dict.fromkeys(candidates))
 
 
 def relative(path: str, item_type: str, folder: str) -> tuple[Lookup, ...]:
@@ -91,7 +91,7 @@ def relative(path: str, item_type: str, folder: str) -> tuple[Lookup, ...]:
     rest = place.partition("/")[2]
     if kind is None or not rest:
         return ()
-    return tuple(_by_id(each, kind) for each in dict.fromkeys((_stem(rest), rest)))
+    return tuple(_by_id(form, kind) for form in dict.fromkeys((_stem(rest), rest)))
 
 
 def beside(client: ClientFolder, rel_path: str, text: str) -> tuple[Lookup, ...]:
@@ -99,11 +99,11 @@ def beside(client: ClientFolder, rel_path: str, text: str) -> tuple[Lookup, ...]
     path = text.partition("#")[0]
     if path.startswith("/") or "." not in path.rpartition("/")[2]:
         return ()  # an absolute path, or not the name of a file
-    found, folders = list[Lookup](), rel_path.split("/")[:-1]
+    candidates, folders = list[Lookup](), rel_path.split("/")[:-1]
     for depth in range(len(folders), -1, -1):
         place = client.identify(posixpath.normpath("/".join([*folders[:depth], path])))
-        found += [_by_id(place[1], place[0])] if place else []
-    return tuple(found)
+        candidates += [_by_id(place[1], place[0])] if place else []
+    return tuple(candidates)
 
 
 def _without_suffixes(text: str) -> list[str]:
@@ -119,27 +119,27 @@ def _without_suffixes(text: str) -> list[str]:
 def _readings(text: str, folder: str, prefer: str) -> list[Lookup]:
     if match := _REFERENCE.fullmatch(text):
         return _ids(match[2], folder, match[1], only=True)
-    found = _ids(text.removeprefix(".ai/"), folder, prefer)
+    candidates = _ids(text.removeprefix(".ai/"), folder, prefer)
     if match := _CAPABILITY.fullmatch(text):
-        found.append(_by_id(match[2].replace(".", "/"), match[1]))
-    return found
+        candidates.append(_by_id(match[2].replace(".", "/"), match[1]))
+    return candidates
 
 
 def _ids(text: str, folder: str, kind: str, *, only: bool = False) -> list[Lookup]:
     """Return lookups of an id in all its forms: of one type first, then, unless ``only``, of any."""
     top, _, rest = text.partition("/")
-    found = []
+    candidates = []
     if not only and rest and top in TYPE_OF_FOLDER:
-        found = [_by_id(each, TYPE_OF_FOLDER[top]) for each in dict.fromkeys((_stem(rest), rest))]
+        candidates = [_by_id(form, TYPE_OF_FOLDER[top]) for form in dict.fromkeys((_stem(rest), rest))]
     forms = [text, _stem(text)]
     if "/" not in text:
         forms += [text.replace(".", "/")] if "." in text.strip(".") else []
         forms += [f"{folder}/{_stem(text)}"] if folder else []
     kinds = ([kind] if kind else []) + ([] if only else [""])
-    found += [_by_id(form, each) for form in dict.fromkeys(forms) if form for each in kinds]
+    candidates += [_by_id(form, item_type) for form in dict.fromkeys(forms) if form for item_type in kinds]
     if "/" not in text:
-        found += [_by_name(_stem(text), each) for each in kinds]
-    return found
+        candidates += [_by_name(_stem(text), item_type) for item_type in kinds]
+    return candidates
 
 
 def _stem(path: str) -> str:
@@ -159,7 +159,7 @@ def _by_name(name: str, kind: str = "") -> Lookup:
 @lru_cache(maxsize=_CACHED)
 def id_lookups(text: str) -> tuple[Lookup, ...]:
     """Return the items that a word with a slash in running text may name, by id or by path in a space."""
-    return tuple(each for each in lookups(text, "tool", "") if not each.how & BY_NAME)
+    return tuple(lookup for lookup in lookups(text, "tool", "") if not lookup.how & BY_NAME)
 
 
 @lru_cache(maxsize=_CACHED)
@@ -181,8 +181,8 @@ def span_lookups(text: str, item_type: str, folder: str) -> tuple[Lookup, ...]:
         return tuple(dict.fromkeys((*dotted, _by_id(beside, ""))))
     suffix = text[len(stem) :]
     kinds = sorted((kind for kind, suffixes in EXTENSIONS.items() if suffix in suffixes), key=lambda k: k != item_type)
-    found = [_by_id(beside, kind) for kind in kinds]
-    return (*found, _by_name(stem, "tool")) if suffix in PLAIN_EXTENSIONS[ItemType.TOOL] else tuple(found)
+    candidates = [_by_id(beside, kind) for kind in kinds]
+    return (*candidates, _by_name(stem, "tool")) if suffix in PLAIN_EXTENSIONS[ItemType.TOOL] else tuple(candidates)
 
 
 MAX_IMPORT_ROOTS = 8
@@ -254,9 +254,9 @@ def mentions(item: Item, suffix: str) -> list[Mention]:
     body = item.body
     markdown, folder = suffix == ".md", item.id.rpartition("/")[0]
     # cheap tests for a character first: most bodies have few of them, and a regex over the whole body is slow
-    found: list[Mention] = []
+    candidates: list[Mention] = []
     if ":" in body or "/" in body:
-        found = [each for match in islice(_words(body), _MOST) if (each := _word(match))]
+        candidates = [mention for match in islice(_words(body), _MOST) if (mention := _word(match))]
     if markdown and "`" in body:
         # a word with an inner mark, so not a word of a language, and not a number
         spans = (
@@ -264,13 +264,17 @@ def mentions(item: Item, suffix: str) -> list[Mention]:
             for match in islice(_SPAN.finditer(body), _MOST)
             if not match[1][0].isdigit() and any(mark in match[1].strip("-_.") for mark in "-_.")
         )
-        found += [Mention(match[1], span_lookups(match[1], item.type, folder), False, match.start()) for match in spans]
+        candidates += [
+            Mention(match[1], span_lookups(match[1], item.type, folder), False, match.start()) for match in spans
+        ]
     if markdown and ("](" in body or "[[" in body):
-        found += islice(_links(item), _MOST)
-    if not found:
-        return found
-    found.sort(key=lambda each: each.offset)
-    return list(_outside_code(found, _fences(body))) if markdown else [each._replace(sure=False) for each in found]
+        candidates += islice(_links(item), _MOST)
+    if not candidates:
+        return candidates
+    candidates.sort(key=lambda mention: mention.offset)
+    if markdown:
+        return list(_outside_code(candidates, _fences(body)))
+    return [mention._replace(sure=False) for mention in candidates]
 
 
 def _words(body: str) -> Iterator[re.Match[str]]:
@@ -286,13 +290,13 @@ def _words(body: str) -> Iterator[re.Match[str]]:
 
 def _word(match: re.Match[str]) -> Mention | None:
     """Return the mention in a word with a colon or a slash; None for a URL, a time or a pattern."""
-    whole, body = match[0], match.string
+    word, body = match[0], match.string
     after = body[match.end() : match.end() + 1]
-    if "://" in whole or whole[-1] == "/" or len(whole) > _LONGEST:
+    if "://" in word or word[-1] == "/" or len(word) > _LONGEST:
         return None
     if after in _PLACEHOLDERS and not (after == "*" and body[match.start() - 1 : match.start()] == "*"):
         return None
-    text = whole.rstrip(_TRAILING)
+    text = word.rstrip(_TRAILING)
     if _TYPED.fullmatch(text):
         return Mention(text, lookups(text, "", ""), True, match.start())
     if "/" in text and _SLASHED.fullmatch(text):
@@ -303,8 +307,8 @@ def _word(match: re.Match[str]) -> Mention | None:
 def _links(item: Item) -> Iterator[Mention]:
     folder = item.id.rpartition("/")[0]
     for match in _outside_spans(_LINK, item.body):
-        if found := relative(match[1], item.type, folder):
-            yield Mention(match[1], found, True, match.start(1))
+        if candidates := relative(match[1], item.type, folder):
+            yield Mention(match[1], candidates, True, match.start(1))
     for match in _outside_spans(_WIKI, item.body):
         text = match[1].strip()
         yield Mention(text, lookups(text, item.type, folder), True, match.start(1))
@@ -332,10 +336,10 @@ def _fences(body: str) -> list[int]:
     return borders
 
 
-def _outside_code(found: list[Mention], borders: list[int]) -> Iterator[Mention]:
+def _outside_code(candidates: list[Mention], borders: list[int]) -> Iterator[Mention]:
     """Yield mentions; in fenced code only those by words, none of them sure."""
-    for each in found:
-        if not bisect_right(borders, each.offset) % 2:
-            yield each
-        elif ":" in each.text or "/" in each.text:
-            yield each._replace(sure=False)
+    for mention in candidates:
+        if not bisect_right(borders, mention.offset) % 2:
+            yield mention
+        elif ":" in mention.text or "/" in mention.text:
+            yield mention._replace(sure=False)

@@ -65,8 +65,8 @@ class RefreshReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts, ``stale``, ``temporary`` and ``warnings``."""
-        found = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
-        return found | {"warnings": list(self.warnings)}
+        counts = {attribute.name: getattr(self, attribute.name) for attribute in fields(self) if attribute.compare}
+        return counts | {"warnings": list(self.warnings)}
 
 
 class SpaceIndex:
@@ -189,14 +189,14 @@ class SpaceIndex:
         Raises:
             EnvironmentFault: Another process keeps the lock, or the index cannot be written.
         """
-        old = {id(one.segment) for one in damaged.segments}
+        old = {id(listed.segment) for listed in damaged.segments}
 
         def work(held: bool) -> RefreshReport:  # noqa: FBT001 - called by _locked alone
             if not held:
                 message = f"the index of {self.root.source} is damaged, and another process holds its lock"
                 raise EnvironmentFault("index-busy", message, hint="try again in a moment")
             current = self.snapshot()
-            if current and {id(one.segment) for one in current.segments}.isdisjoint(old):
+            if current and {id(listed.segment) for listed in current.segments}.isdisjoint(old):
                 return _unchanged(current)
             self._rebuild_reason = self._rebuild_reason or reason
             return self._update(None, _walk(self.root))
@@ -216,7 +216,9 @@ class SpaceIndex:
                 return False
         except (DamagedError, *SYMPTOMS):  # comparing file by file fails again, and rebuilds
             return False
-        return set(walked.problems) == {one for one in known.problems if not _among(walked.files.paths, one.path)}
+        return set(walked.problems) == {
+            problem for problem in known.problems if not _among(walked.files.paths, problem.path)
+        }
 
     def _update(self, base: Snapshot | None, walked: _Walked) -> RefreshReport:
         """Read and commit the changes; if the base turns out to be damaged, read everything. The lock must be held."""
@@ -235,19 +237,19 @@ class SpaceIndex:
         started = self._now()
         report, limits = self._progress_of(len(changes.to_read)), self._thresholds or THRESHOLDS
         task = BuildTask(self.root, changes.to_read, changes.sizes, changes.digests, self.folder, report, limits)
-        with write_faults(self.folder), build(task) as found:
-            of_files = sorted((*changes.known_problems, *found.problems), key=attrgetter("path"))  # in a stable order
+        with write_faults(self.folder), build(task) as result:
+            of_files = sorted((*changes.known_problems, *result.problems), key=attrgetter("path"))  # in a stable order
             problems = (*of_files, *walked.problems)
             file_list = FileList(changes.files, problems, self.root.stamp).settled(started)
             deleted: defaultdict[int, list[int]] = defaultdict(list)
             for path, (segment, doc) in changes.documents.items():
-                if path not in found.same:
+                if path not in result.same:
                     deleted[segment].append(doc)
-            self._snapshot = self._store.commit(base, file_list, found.write, deleted)
+            self._snapshot = self._store.commit(base, file_list, result.write, deleted)
         reasons = (f"the index was rebuilt: {self._rebuild_reason}",) if self._rebuild_reason else ()
         self._rebuild_reason = ""
-        known = {each.path for each in set(problems).intersection(base.file_list.problems if base else ())}
-        changed = len(changes.changed - found.same - known)
+        known = {problem.path for problem in set(problems).intersection(base.file_list.problems if base else ())}
+        changed = len(changes.changed - result.same - known)
         return RefreshReport(
             added=changes.added,
             changed=changed,
@@ -335,7 +337,9 @@ def _compare_files(root: Root, base: Snapshot | None, after: Files) -> _Changes:
             if path in changed
         },
         known_problems=tuple(
-            one for one in base.file_list.problems if one.path not in changed and _among(after.paths, one.path)
+            problem
+            for problem in base.file_list.problems
+            if problem.path not in changed and _among(after.paths, problem.path)
         ),
     )
 
@@ -346,18 +350,18 @@ def _documents(root: Root, base: Snapshot, paths: Collection[str]) -> dict[str, 
     Raises:
         DamagedError: A path has no document.
     """
-    found = {}
+    documents = {}
     for path in sorted(paths):
         file = root.file(path)
         for number, listed in enumerate(base.segments):
             for doc in listed.having_key(file.item_type, file.item_id):
                 if listed.segment.paths[doc] == path:
-                    found[path] = number, doc
-    without = set(paths) - found.keys() - {problem.path for problem in base.file_list.problems}
+                    documents[path] = number, doc
+    without = set(paths) - documents.keys() - {problem.path for problem in base.file_list.problems}
     if without:
         message = f"no document of {min(without)}"
         raise DamagedError(message)
-    return found
+    return documents
 
 
 def _among(paths: tuple[str, ...], path: str) -> bool:
@@ -370,8 +374,8 @@ def _walk(root: Root) -> _Walked:
     check_cancelled()
     paths, stats, problems = stat_items(root)
     check_cancelled()
-    found = tuple(Problem(error.details.get("path", ""), error.code, error.message) for error in problems)
-    return _Walked(Files(paths, stats_of(stats)), found)
+    unreadable = tuple(Problem(error.details.get("path", ""), error.code, error.message) for error in problems)
+    return _Walked(Files(paths, stats_of(stats)), unreadable)
 
 
 def _unchanged(snapshot: Snapshot) -> RefreshReport:
@@ -383,5 +387,6 @@ def _stale(snapshot: Snapshot | None, *reasons: str) -> RefreshReport:
 
 
 def _warnings(snapshot: Snapshot | None) -> tuple[str, ...]:
-    found = snapshot.file_list.problems if snapshot else ()
-    return tuple(each.message for each in sorted(found, key=lambda each: each.code != "unsafe-owner"))  # first
+    problems = snapshot.file_list.problems if snapshot else ()
+    unsafe_first = sorted(problems, key=lambda problem: problem.code != "unsafe-owner")
+    return tuple(problem.message for problem in unsafe_first)

@@ -103,12 +103,12 @@ def edges_of(
     """
     edges: dict[tuple[Any, ...], Edge] = {}  # by kind, text and lookups; the first place of each
     stated: set[tuple[str, int]] = set()  # text and line of references that are not mentions
-    found = _metadata_edges(item, data), _step_edges(item, data), _import_edges(item), _mention_edges(item, suffix)
-    for edge in chain.from_iterable(found):
+    sources = _metadata_edges(item, data), _step_edges(item, data), _import_edges(item), _mention_edges(item, suffix)
+    for edge in chain.from_iterable(sources):
         if len(edges) >= most:
             break
-        if beside is not None and (near := beside(edge.text)):
-            edge = edge._replace(lookups=tuple(dict.fromkeys((*near, *edge.lookups))))  # noqa: PLW2901
+        if beside is not None and (beside_lookups := beside(edge.text)):
+            edge = edge._replace(lookups=tuple(dict.fromkeys((*beside_lookups, *edge.lookups))))  # noqa: PLW2901
         place = edge.text, edge.line
         if edge.kind != "mentions":
             stated.add(place)
@@ -122,17 +122,17 @@ def edges_of(
 def _import_edges(item: Item) -> Iterator[Edge]:
     folder = item.id.rpartition("/")[0]
     for path, line in item.imports:
-        found = import_lookups(path, folder, item.type)
-        if len(path) <= MAX_REFERENCE_TEXT and (found or path.startswith("../")):  # or in a folder above
-            yield Edge("imports", path, found, False, line)
+        candidates = import_lookups(path, folder, item.type)
+        if len(path) <= MAX_REFERENCE_TEXT and (candidates or path.startswith("../")):  # or in a folder above
+            yield Edge("imports", path, candidates, False, line)
 
 
 def _mention_edges(item: Item, suffix: str) -> Iterator[Edge]:
     line, counted = item.body_line, 0  # continue counting lines at the previous mention
-    for found in mentions(item, suffix):
-        line += item.body.count("\n", counted, found.offset)
-        counted = found.offset
-        yield Edge("mentions", found.text, found.lookups, found.sure, line)
+    for mention in mentions(item, suffix):
+        line += item.body.count("\n", counted, mention.offset)
+        counted = mention.offset
+        yield Edge("mentions", mention.text, mention.lookups, mention.sure, line)
 
 
 def _text(data: bytes) -> str:
@@ -149,27 +149,27 @@ def _metadata_edges(item: Item, data: bytes) -> Iterator[Edge]:
             if len(written) > MAX_REFERENCE_TEXT:
                 yield Edge(kind, f"{written[: MAX_REFERENCE_TEXT - 1]}…", (), True, lines.find(key, text))
             elif written.casefold() not in _NOTHING and not _NO_ITEM.match(written):
-                found = lookups(written, item.type, folder, item_type)
-                yield Edge(kind, written, found, " " not in written, lines.find(key, text))
+                candidates = lookups(written, item.type, folder, item_type)
+                yield Edge(kind, written, candidates, " " not in written, lines.find(key, text))
 
 
 def _stated(item: Item) -> Iterator[tuple[str, str, str, str]]:
     """Yield kind of edge, key, text, and type (or empty) of every reference in metadata, in the order of the keys."""
     for key, value in item.metadata.items():
         prefer = ""
-        found: Iterable[tuple[str, str]]
+        references: Iterable[tuple[str, str]]
         if key in _KEYS:
             kind, prefer = _KEYS[key]
-            found = _named(value, _NAMING)
+            references = _named(value, _NAMING)
         elif key in {"deprecated", "yanked"} and isinstance(value, str):
-            kind, found = "superseded_by", _step(value)  # such as: use tool:ops/new instead
+            kind, references = "superseded_by", _step(value)  # such as: use tool:ops/new instead
         elif key == "permissions" and item.type is ItemType.DIRECTIVE:
-            kind, found = "permissions", _permitted(value, "")
+            kind, references = "permissions", _permitted(value, "")
         elif key in {"steps", "process"} and item.type is ItemType.DIRECTIVE:
-            kind, found = "steps", chain.from_iterable(map(_step, value if isinstance(value, list) else [value]))
+            kind, references = "steps", chain.from_iterable(map(_step, value if isinstance(value, list) else [value]))
         else:
             continue
-        for text, item_type in found:
+        for text, item_type in references:
             yield kind, key, text, item_type or (item.type if prefer == "=" else prefer)
 
 
@@ -181,8 +181,8 @@ def _named(value: Any, naming: tuple[str, ...], item_type: str = "") -> Iterator
     if isinstance(value, str):
         yield from ((part.strip(), item_type) for part in _SPLIT.split(value))
     elif isinstance(value, list):
-        for each in value:
-            yield from [(each.strip(), item_type)] if isinstance(each, str) else _named(each, naming, item_type)
+        for inner in value:
+            yield from [(inner.strip(), item_type)] if isinstance(inner, str) else _named(inner, naming, item_type)
     elif isinstance(value, Mapping):
         # a mapping names one item, or holds further mappings: {item_type: tool, item_id: x}, or {tools: [x, y]}
         names = [value[key] for key in naming if isinstance(value.get(key), str)]
@@ -190,9 +190,9 @@ def _named(value: Any, naming: tuple[str, ...], item_type: str = "") -> Iterator
         if names:
             yield names[0].strip(), kinds[0] if kinds else item_type
             return
-        for key, each in value.items():
-            if isinstance(each, list | Mapping) or _as_type(key):
-                yield from _named(each, naming, _as_type(key) or item_type)
+        for key, inner in value.items():
+            if isinstance(inner, list | Mapping) or _as_type(key):
+                yield from _named(inner, naming, _as_type(key) or item_type)
 
 
 def references_in(value: Any) -> list[str]:
@@ -214,17 +214,17 @@ def _permitted(value: Any, item_type: str) -> Iterator[tuple[str, str]]:
     """
     if isinstance(value, Mapping):
         kinds = [kind for key in _PERMITTED_TYPING if (kind := _as_type(str(value.get(key, ""))))]
-        rest = {key: each for key, each in value.items() if not (key in _PERMITTED_TYPING and _as_type(str(each)))}
+        rest = {key: inner for key, inner in value.items() if not (key in _PERMITTED_TYPING and _as_type(str(inner)))}
         names = [key for key in _PERMITTED_NAMING if isinstance(rest.get(key), str)] if kinds or item_type else []
         if names:
             yield from _permitted(rest[names[0]], kinds[0] if kinds else item_type)
-        for key, each in rest.items():
+        for key, inner in rest.items():
             if key not in _PERMITTED_NAMING or not names:
                 kind = _as_type(key)
-                yield from _permitted(each, kind or ("" if names and isinstance(each, str) else item_type))
+                yield from _permitted(inner, kind or ("" if names and isinstance(inner, str) else item_type))
     elif isinstance(value, list):
-        for each in value:
-            yield from _permitted(each, item_type)
+        for inner in value:
+            yield from _permitted(inner, item_type)
     elif isinstance(value, str):
         for part in map(str.strip, _SPLIT.split(value)):
             if (item_type and part) or _CAPABILITY.fullmatch(part) or _typed(part):
@@ -239,12 +239,12 @@ def _typed(text: str) -> bool:
 def _step(step: Any) -> Iterator[tuple[str, str]]:
     """Yield the items that a step names: under a suitable key, or as ``type:id`` and paths in its text."""
     if isinstance(step, Mapping):
-        yield from _named({key: each for key, each in step.items() if key in (*_STEP_NAMING, *_TYPING)}, _STEP_NAMING)
-        for key, each in step.items():
+        yield from _named({key: entry for key, entry in step.items() if key in (*_STEP_NAMING, *_TYPING)}, _STEP_NAMING)
+        for key, entry in step.items():
             if _as_type(key):
-                yield from _named(each, _NAMING, _as_type(key))
+                yield from _named(entry, _NAMING, _as_type(key))
             elif key in {"steps", "then", "else"}:
-                for inner in each if isinstance(each, list) else [each]:
+                for inner in entry if isinstance(entry, list) else [entry]:
                     yield from _step(inner)
     elif isinstance(step, str):
         yield from ((word.rstrip(".,;"), "") for word in step.split() if _typed(word.rstrip(".,;")))
@@ -261,19 +261,19 @@ def _step_edges(item: Item, data: bytes) -> Iterator[Edge]:
         counted = start
         if not _NO_ITEM.match(written):
             sure = "/" in written or ":" in written or text.startswith("item_id", start)
-            found = lookups(written, item.type, folder, item_type)
-            yield Edge("steps", written, found, sure and " " not in written, line)
+            candidates = lookups(written, item.type, folder, item_type)
+            yield Edge("steps", written, candidates, sure and " " not in written, line)
 
 
 def _calls(text: str) -> Iterator[tuple[int, str, str]]:
     """Yield the place of each ``item_id="…"``, the id, and the ``item_type`` beside it."""
-    found = [(match[1], match[2].strip(), match.start()) for match in _CALL.finditer(text)]
-    for number, (what, written, start) in enumerate(found):
+    arguments = [(match[1], match[2].strip(), match.start()) for match in _CALL.finditer(text)]
+    for number, (what, written, start) in enumerate(arguments):
         if what == "id" and written:
             # item_type="tool" item_id="x", in either order and close together
-            beside = (found[at] for at in (number - 1, number + 1) if 0 <= at < len(found))
-            kinds = [each for name, each, at in beside if name == "type" and abs(at - start) < _CALL_REACH]
-            yield start, written, next((each for each in kinds if each in TYPE_NAMES), "")
+            beside = (arguments[at] for at in (number - 1, number + 1) if 0 <= at < len(arguments))
+            kinds = [argument for name, argument, at in beside if name == "type" and abs(at - start) < _CALL_REACH]
+            yield start, written, next((argument for argument in kinds if argument in TYPE_NAMES), "")
 
 
 def _tagged(text: str) -> Iterator[tuple[int, str, str]]:
@@ -289,18 +289,18 @@ class _Lines:
     def __init__(self, text: str) -> None:
         self._head = text
         self._keys: dict[str, int] = {}
-        self._found: dict[tuple[str, str], int] = {}
+        self._lines: dict[tuple[str, str], int] = {}
 
     def find(self, key: str, value: str) -> int:
         """Return the line of a value of a key; the line of the key if the value is written differently; else 1."""
-        if (key, value) in self._found:
-            return self._found[key, value]
+        if (key, value) in self._lines:
+            return self._lines[key, value]
         if key not in self._keys:
             at = re.search(rf"{re.escape(key)}(?=[\"'_]{{0,3}}[ \t]*[:=>])", self._head)
             self._keys[key] = at.end() if at else 0
         start = self._keys[key]
-        found = self._place(value, start)
-        line = self._found[key, value] = self._head.count("\n", 0, start if found < 0 else found) + 1
+        place = self._place(value, start)
+        line = self._lines[key, value] = self._head.count("\n", 0, start if place < 0 else place) + 1
         return line
 
     def _place(self, value: str, start: int) -> int:
@@ -318,8 +318,8 @@ class _Lines:
     @cached_property
     def _words(self) -> dict[str, list[int]]:
         """The places of each word, computed once, because searching again for each word takes quadratic time."""
-        found: dict[str, list[int]] = {}
+        places: dict[str, list[int]] = {}
         for match in _TOKEN.finditer(self._head):
             for word in {match[0], match[0].rstrip(".:")}:
-                found.setdefault(word, []).append(match.start())
-        return found
+                places.setdefault(word, []).append(match.start())
+        return places

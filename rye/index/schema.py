@@ -76,13 +76,13 @@ class ItemPlace(NamedTuple):
 
 def text_columns(items: Sequence[Item]) -> Iterator[tuple[int, list[str], Ints]]:
     """Yield ``(field number, values, owners)`` of every text field; ``owners`` are the indices of the values' items."""
-    each = np.arange(len(items))
+    numbers = np.arange(len(items))
     for number, name in enumerate(TEXT_FIELDS):
         if of_one := _SEVERAL.get(name):
             groups = list(map(of_one, items))
-            yield number, list(chain.from_iterable(groups)), np.repeat(each, list(map(len, groups)))
+            yield number, list(chain.from_iterable(groups)), np.repeat(numbers, list(map(len, groups)))
         else:
-            yield number, list(map(_SINGLE[name], items)), each
+            yield number, list(map(_SINGLE[name], items)), numbers
 
 
 _SEVERAL: Mapping[str, Callable[[Item], Sequence[str]]] = {
@@ -113,7 +113,7 @@ def flatten(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 def hidden_states(item: Item) -> set[str]:
     """Return the :data:`HIDDEN_STATES` that the metadata of an item state."""
     metadata = item.metadata
-    found = {str(metadata.get("status", "")).strip().casefold()}.intersection(HIDDEN_STATES)
+    states = {str(metadata.get("status", "")).strip().casefold()}.intersection(HIDDEN_STATES)
     keys = {"superseded_by": "superseded", "deprecated": "deprecated", "yanked": "yanked"}
     return found.union(state for key, state in keys.items() if not is_negative(metadata.get(key)))
 
@@ -126,11 +126,11 @@ def keyword_columns(
     A key may come several times; a value may be empty or repeated. Items with the same metadata keys are processed
     together.
     """
-    each, tags = range(len(items)), [item.tags for item in items]
+    owners, tags = range(len(items)), [item.tags for item in items]
     shared = {key: list(map(attrgetter(key), places if key in ItemPlace._fields else items)) for key in _SHARED_KEYS}
     for key, values in shared.items():
-        yield key, values, each
-    yield "tags", list(chain.from_iterable(tags)), list(chain.from_iterable(map(repeat, each, map(len, tags))))
+        yield key, values, owners
+    yield "tags", list(chain.from_iterable(tags)), list(chain.from_iterable(map(repeat, owners, map(len, tags))))
     if "skill" in shared["format"]:
         of_skills = [
             (number, str(folder))
@@ -310,5 +310,5 @@ def overflows(text: str) -> bool:
 
 def sort_time(updated: str, created: str) -> float:
     """Return the time of an item's last change in seconds since 1970; NaN if unknown."""
-    found = period(updated or created)
-    return found[0] if found else math.nan
+    span = period(updated or created)
+    return span[0] if span else math.nan

@@ -127,8 +127,8 @@ class Segment(Container):
 
     def slots(self, chosen: Selection) -> Ints:
         """Return the slots of postings, as :func:`slot_keys` does; ascending within a term."""
-        found: Ints = self._slots[chosen].astype(np.int64)
-        return found
+        slots: Ints = self._slots[chosen].astype(np.int64)
+        return slots
 
     def places(self, chosen: Selection) -> tuple[Ints, Ints]:
         """Return document and field number of postings."""
@@ -137,14 +137,14 @@ class Segment(Container):
 
     def frequencies(self, chosen: Selection) -> Ints:
         """Return how often the term of each posting occurs in its field."""
-        found: Ints = self._tf[chosen].astype(np.int64)
-        return found
+        frequencies: Ints = self._tf[chosen].astype(np.int64)
+        return frequencies
 
     def positions(self, first: int, last: int) -> Ints:
         """Return the positions of consecutive terms, posting by posting."""
         run = slice(self._term_positions.item(first), self._term_positions.item(last + 1))
-        found: Ints = self._positions[run].astype(np.int64)
-        return found
+        positions: Ints = self._positions[run].astype(np.int64)
+        return positions
 
     def occurrences(self, chosen: Ints) -> tuple[Ints, Ints]:
         """Return ``(keys, index into postings)``: each position as a key that sorts by document, field, position."""
@@ -221,8 +221,8 @@ class Segment(Container):
         """Return the documents, with repetitions, that have any of the keyword terms."""
         starts, stops = _bounds(self.keyword_bounds, numbers)
         chosen = slice(starts[0], stops[0]) if len(numbers) == 1 else ranges(starts, stops)
-        found: Ints = self.keyword_owners[chosen].astype(np.int64)
-        return found
+        docs: Ints = self.keyword_owners[chosen].astype(np.int64)
+        return docs
 
     def keyword_range(self, key: str) -> tuple[int, int]:
         """Return the range of keyword terms with this key."""
@@ -246,15 +246,15 @@ class Segment(Container):
     @cached_property
     def keys(self) -> tuple[str, ...]:
         """All keys of keyword terms, found by jumping from one to the next."""
-        found, at = [], 0
+        keys, at = [], 0
         while at < len(self.keywords):
             key = self.keywords[at].partition(SEPARATOR)[0]
-            found.append(key)
+            keys.append(key)
             before, at = at, self.keyword_range(key)[1]
             if at <= before:
                 message = f"keyword term {before} is not in order"
                 raise DamagedError(message)
-        return tuple(found)
+        return tuple(keys)
 
 
 def _bounds(table: Array, terms: Ints) -> tuple[Ints, Ints]:

@@ -33,9 +33,9 @@ def stem_arrays(terms: Strings) -> Arrays:
     for block in terms.blocks():
         check_cancelled()
         basic = block if all(map(str.isascii, block)) else list(map(without_accents, block))
-        found = list(map(without_plural, basic, stemmer.stemWords(basic)))
-        differs.append(np.fromiter(map(ne, block, found), bool, len(block)))
-        stems.append("\n".join(found).encode("utf-8", "surrogatepass"))
+        stemmed = list(map(without_plural, basic, stemmer.stemWords(basic)))
+        differs.append(np.fromiter(map(ne, block, stemmed), bool, len(block)))
+        stems.append("\n".join(stemmed).encode("utf-8", "surrogatepass"))
         lines = stems[-1].split(b"\n")
         hashes.append(np.fromiter(map(zlib.crc32, lines), np.uint32, len(block)))
         sizes.append(np.fromiter(map(len, lines), np.int64, len(block)) + 1)
@@ -45,15 +45,15 @@ def stem_arrays(terms: Strings) -> Arrays:
     order = np.argsort(hashed, kind="stable")
     ascending = hashed[order]
     pairs = np.flatnonzero(fresh(ascending)[1:] == 0)
-    one, other = order[pairs], order[pairs + 1]
+    left, right = order[pairs], order[pairs + 1]
     units = np.frombuffer(text, np.uint8)
     blocks = range(0, len(pairs), _PAIRS)
     same = np.concatenate(
-        [np.empty(0, bool), *(_equal(units, ends, one[at : at + _PAIRS], other[at : at + _PAIRS]) for at in blocks)]
+        [np.empty(0, bool), *(_equal(units, ends, left[at : at + _PAIRS], right[at : at + _PAIRS]) for at in blocks)]
     )
     several = np.zeros(len(hashed), bool)
-    several[one[same]] = several[other[same]] = True
-    collisions = unique(hashed[one[~same]])
+    several[left[same]] = several[right[same]] = True
+    collisions = unique(hashed[left[~same]])
     bounds = (ascending.searchsorted(collisions, side).tolist() for side in ("left", "right"))
     for start, stop in zip(*bounds, strict=True):
         group = order[start:stop].tolist()
@@ -63,12 +63,12 @@ def stem_arrays(terms: Strings) -> Arrays:
     return {"stem.hash": hashed[kept], "stem.term": smallest(kept)}
 
 
-def _equal(text: npt.NDArray[np.uint8], ends: Ints, one: Ints, other: Ints) -> Bools:
+def _equal(text: npt.NDArray[np.uint8], ends: Ints, left: Ints, right: Ints) -> Bools:
     """Return which pairs of strings are equal; string i is ``text[ends[i] : ends[i + 1] - 1]``."""
-    sizes = ends[one + 1] - ends[one]
-    same: Bools = sizes == ends[other + 1] - ends[other]
-    one, other, sizes = one[same], other[same], sizes[same]
-    differs = text[ranges(ends[one], ends[one] + sizes - 1)] != text[ranges(ends[other], ends[other] + sizes - 1)]
+    sizes = ends[left + 1] - ends[left]
+    same: Bools = sizes == ends[right + 1] - ends[right]
+    left, right, sizes = left[same], right[same], sizes[same]
+    differs = text[ranges(ends[left], ends[left] + sizes - 1)] != text[ranges(ends[right], ends[right] + sizes - 1)]
     counts = np.diff(np.concatenate([np.zeros(1, np.int64), np.cumsum(differs)])[ends_of(sizes - 1)])
     same[same] = counts == 0
     return same
@@ -84,18 +84,18 @@ def inflections(text: str, terms: Strings, hashes: npt.NDArray[np.uint32], numbe
         numbers: The second array.
     """
     root = stem(text)
-    wanted = zlib.crc32(root.encode("utf-8", "surrogatepass"))
-    found, itself, at = [], -1, int(hashes.searchsorted(np.uint32(wanted)))
+    root_hash = zlib.crc32(root.encode("utf-8", "surrogatepass"))
+    matches, itself, at = [], -1, int(hashes.searchsorted(np.uint32(root_hash)))
     # all terms whose stem has this hash are consecutive; skip those of another stem
-    while at < len(hashes) and hashes.item(at) == wanted:
+    while at < len(hashes) and hashes.item(at) == root_hash:
         term = numbers.item(at)
         word = terms[term]
         if word == text:
-            found.append(term)
+            matches.append(term)
             itself = term
         elif stem(word) == root:
-            found.append(term)
+            matches.append(term)
         at += 1
-    if not found and stem(root) == root and (alone := terms.find(root)) >= 0:
+    if not matches and stem(root) == root and (alone := terms.find(root)) >= 0:
         return [alone], alone if text == root else -1
-    return found, itself
+    return matches, itself

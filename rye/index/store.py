@@ -151,20 +151,20 @@ class Store:
 
     def _read(self, generation: int) -> Snapshot:
         try:
-            found = FileList.read(self.folder / _list_name(generation))
-            if found.listing != self._digest_of_table(generation):
+            file_list = FileList.read(self.folder / _list_name(generation))
+            if file_list.listing != self._digest_of_table(generation):
                 message = f"table of contents {generation} lists other segments than its file list"
                 raise DamagedError(message)
             # segments have random names, so an equal digest means the same list, whose paths are already unpacked
-            if self._last and self._last.listing == found.listing and found.segments:
-                found = self._last
-            listed = tuple(map(self._open_segment, found.segments))
+            if self._last and self._last.listing == file_list.listing and file_list.segments:
+                file_list = self._last
+            listed = tuple(map(self._open_segment, file_list.segments))
         except SYMPTOMS as error:
             message = f"generation {generation} is not what this version writes: {error}"
             raise DamagedError(message) from error
-        self._last = found
-        self._segments = {row.name: self._segments[row.name] for row in found.segments}
-        return Snapshot(self.folder, generation, listed, found)
+        self._last = file_list
+        self._segments = {row.name: self._segments[row.name] for row in file_list.segments}
+        return Snapshot(self.folder, generation, listed, file_list)
 
     def _digest_of_table(self, generation: int) -> str:
         """Return the digest of a table of contents. The table is a pickle, so it is compared but never read."""

@@ -85,14 +85,14 @@ class GlobMatcher(NamedTuple):
 
     def needle(self) -> Piece:
         """Return the piece with the most literal units; the last piece includes the newline."""
-        return max(self._sought(), key=lambda piece: len(_literals(piece)), default=())
+        return max(self._literal_pieces(), key=lambda piece: len(_literals(piece)), default=())
 
     def longest_run(self) -> Piece:
         """Return the longest run without a question mark; a run at the end of the glob includes the newline."""
-        runs = (tuple(run) for piece in self._sought() for given, run in groupby(piece, _is_literal) if given)
+        runs = (tuple(run) for piece in self._literal_pieces() for given, run in groupby(piece, _is_literal) if given)
         return max(runs, key=len, default=())
 
-    def _sought(self) -> list[Piece]:
+    def _literal_pieces(self) -> list[Piece]:
         *before, last = self.pieces
         ended = (*last, NEWLINE) if _literals(last) else ()
         return [piece for piece in (*before, ended) if _literals(piece)]
@@ -113,15 +113,15 @@ class GlobMatcher(NamedTuple):
             starts: Shape ``(n,)``: where each string begins.
             ends: Shape ``(n,)``: where each string ends.
         """
-        first, *others = self.pieces
+        first, *later = self.pieces
         # which: the strings that may still match; at: where the next piece may begin in each
         which = np.arange(len(starts))
         least = sum(map(len, self.pieces))
-        fits = (ends - starts >= least) if others else (ends - starts == least)
+        fits = (ends - starts >= least) if later else (ends - starts == least)
         which = _matching_units(text, _literals(first), starts, which[fits])
-        if not others:
+        if not later:
             return which
-        *middle, last = others
+        *middle, last = later
         which = _matching_units(text, _literals(last), ends - len(last), which)
         middle = [piece for piece in middle if piece]
         stop = ends - len(last)
@@ -130,8 +130,8 @@ class GlobMatcher(NamedTuple):
             if not len(which):
                 return which
             if _literals(piece):
-                found = np.append(places(text, piece), len(text))  # in all strings, then a sentinel
-                at = found[np.searchsorted(found, at)]
+                occurrences = np.append(places(text, piece), len(text))  # in all strings, then a sentinel
+                at = occurrences[np.searchsorted(occurrences, at)]
             at = at + len(piece)
             fits = at <= stop[which]
             which, at = which[fits], at[fits]
@@ -165,8 +165,8 @@ def _having(text: Text, pieces: Iterable[Piece], starts: Ints, ends: Ints) -> In
     units[behind - 1] = NEWLINE
     wide = units.dtype != np.uint8
     lines = units.tobytes().decode("utf-32-le", "surrogatepass") if wide else units.tobytes().decode("latin-1")
-    sought = ("".join("[^\n]" if unit is None else re.escape(chr(unit)) for unit in piece) for piece in pieces)
-    expression = re.compile("^" + "".join(f"(?>[^\n]*?{piece})" for piece in sought), re.MULTILINE)
+    patterns = ("".join("[^\n]" if unit is None else re.escape(chr(unit)) for unit in piece) for piece in pieces)
+    expression = re.compile("^" + "".join(f"(?>[^\n]*?{piece})" for piece in patterns), re.MULTILINE)
     at = np.fromiter((match.start() for match in expression.finditer(lines)), np.int64)
     return np.searchsorted(behind, at, side="right")
 
@@ -175,17 +175,17 @@ def places(text: Text, piece: Piece) -> Ints:
     """Return where a piece occurs in a text, ascending; it must have a literal unit."""
     # the rarest unit first: it leaves the fewest places to check
     sample = text[:: len(text) // _SAMPLED + 1].copy()
-    (least, first), *others = sorted(_literals(piece), key=lambda pair: np.count_nonzero(sample == pair[1]))
+    (least, first), *other_units = sorted(_literals(piece), key=lambda pair: np.count_nonzero(sample == pair[1]))
     last = len(text) - len(piece) + 1
-    found = [np.empty(0, np.int64)]
+    blocks = [np.empty(0, np.int64)]
     for begin in range(0, last, _BLOCK):
         end = min(begin + _BLOCK, last)
         here = text[begin + least : end + least] == first
-        for offset, unit in others[:_SCANNED]:
+        for offset, unit in other_units[:_SCANNED]:
             here &= text[begin + offset : end + offset] == unit
-        found.append(np.flatnonzero(here) + begin)
-    at = np.concatenate(found)
-    return at[_matching_units(text, others[_SCANNED:], at, np.arange(len(at)))]
+        blocks.append(np.flatnonzero(here) + begin)
+    at = np.concatenate(blocks)
+    return at[_matching_units(text, other_units[_SCANNED:], at, np.arange(len(at)))]
 
 
 def _decoded(lines: bytes) -> list[str]:
@@ -312,10 +312,10 @@ class Strings:
         begin, end = self.offsets.item(low), self.offsets.item(high)
         text = self._bytes[begin:end]
         if len(needle) == 1:
-            found = text == needle[0]
-            if np.count_nonzero(found) > (high - low) // 4:  # so frequent that checking each string is faster
-                return low + np.flatnonzero(np.logical_or.reduceat(found, self.offsets[low:high] - begin))
-            at = np.flatnonzero(found) + begin
+            matches = text == needle[0]
+            if np.count_nonzero(matches) > (high - low) // 4:  # so frequent that checking each string is faster
+                return low + np.flatnonzero(np.logical_or.reduceat(matches, self.offsets[low:high] - begin))
+            at = np.flatnonzero(matches) + begin
         else:
             at = places(text, needle) + begin
         ids: Ints = np.searchsorted(self.offsets, at.astype(self.offsets.dtype), side="right") - 1
@@ -326,8 +326,8 @@ class Strings:
     @cached_property
     def _wide(self) -> Bools:
         """Shape ``(n,)``: mask of the strings that are not ASCII, in which a byte is not a character."""
-        found: Bools = np.logical_or.reduceat(self._bytes >= _FIRST_WIDE, self.offsets[:-1])
-        return found
+        mask: Bools = np.logical_or.reduceat(self._bytes >= _FIRST_WIDE, self.offsets[:-1])
+        return mask
 
     def _as_bytes(self, ids: Ints) -> tuple[Text, Ints, Ints]:
         """Return a byte text that contains some strings, and where each begins and ends."""
@@ -349,8 +349,8 @@ def escape(text: str) -> str:
 
 def literal(glob: str) -> str:
     """Return the literal text that every match of a glob begins with."""
-    found = re.match(r"(?:[^*?\\]|\\.)*", glob)
-    return re.sub(r"\\(.)", r"\1", found[0]) if found else ""
+    match = re.match(r"(?:[^*?\\]|\\.)*", glob)
+    return re.sub(r"\\(.)", r"\1", match[0]) if match else ""
 
 
 def signature_arrays(terms: Strings) -> Arrays:
@@ -372,9 +372,9 @@ def _signatures(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArra
 
 def perhaps_near(lengths: npt.NDArray[np.uint8], letters: npt.NDArray[np.uint32], text: str, distance: int) -> Ints:
     """Return the numbers of all terms within an edit distance of a text, and some others."""
-    (length,), (wanted,) = _signatures([text])
+    (length,), (signature,) = _signatures([text])
     low, high = max(int(length) - distance, 0), min(int(length) + distance, _LONGEST)
     # unsigned, so a length below ``low`` wraps around and is too large too: one comparison for both bounds
-    near = (lengths - np.uint8(low)) <= np.uint8(high - low)
-    near &= np.bitwise_count(letters ^ wanted) <= 2 * distance
-    return np.flatnonzero(near)
+    mask = (lengths - np.uint8(low)) <= np.uint8(high - low)
+    mask &= np.bitwise_count(letters ^ signature) <= 2 * distance
+    return np.flatnonzero(mask)

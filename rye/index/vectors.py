@@ -297,8 +297,8 @@ class Vectors:
             return np.empty((0, self.dimensions), np.int16)
         root = int(np.searchsorted(self._starts, own[0], side="right")) - 1
         matrix, rows = self._matrices[root]
-        found: Array = matrix[rows[own - self._starts[root]]]
-        return found
+        stored: Array = matrix[rows[own - self._starts[root]]]
+        return stored
 
     def direction(self, doc: int) -> Floats | None:
         """Return the mean vector of a document, of length 1; None if it has no vectors, or they cancel out."""

@@ -90,21 +90,21 @@ def verdict_column(path: Path, segment: Segment, root: Root, *, trust: TrustSet,
 
 def _period(segment: Segment, trust: TrustSet, now: datetime) -> tuple[float, float]:
     """Return the period around a moment in which no certificate becomes valid or expires."""
-    certificates = {each for one in segment.evidence.kinds()[1] for each in one.proof[1:]}
+    certificates = {der for evidence in segment.evidence.kinds()[1] for der in evidence.proof[1:]}
     roots = (entry.public for entry in trust.entries)
-    certificates |= {each.der for each in roots if isinstance(each, ForeignKey) and each.is_certificate}
+    certificates |= {key.der for key in roots if isinstance(key, ForeignKey) and key.is_certificate}
     moments = [moment.timestamp() for moment in moments_of(certificates)] if certificates else []
     at = now.timestamp()
-    since = max((each for each in moments if each < at), default=0.0)
-    return since, min((each for each in moments if each >= at), default=_NEVER)
+    since = max((moment for moment in moments if moment < at), default=0.0)
+    return since, min((moment for moment in moments if moment >= at), default=_NEVER)
 
 
 def _remove_oldest(path: Path) -> None:
     """Keep only the newest :data:`MAX_COLUMNS` files of verdicts on a segment."""
     names = re.compile(rf"{re.escape(path.name.partition('.')[0])}\.[0-9a-f]{{16}}\.ryx")
     try:
-        kept = [each for each in path.parent.iterdir() if names.fullmatch(each.name)]
-        kept.sort(key=lambda each: each.stat().st_mtime_ns, reverse=True)
+        kept = [file for file in path.parent.iterdir() if names.fullmatch(file.name)]
+        kept.sort(key=lambda file: file.stat().st_mtime_ns, reverse=True)
         for old in kept[MAX_COLUMNS:]:
             old.unlink(missing_ok=True)
     except OSError as error:  # another process removes the same ones
@@ -147,15 +147,16 @@ def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> 
 
     def judged(evidence: Evidence, item_type: str = "", item_id: str = "", path: str = "") -> tuple[int, int]:
         origin = root.origin(item_type, item_id, path)
-        found = judge(evidence, origin=origin, trust=trust, now=now)
-        return VERDICT_NUMBER[found.verdict], numbers.setdefault(found.signer, len(numbers))
+        signature = judge(evidence, origin=origin, trust=trust, now=now)
+        return VERDICT_NUMBER[signature.verdict], numbers.setdefault(signature.signer, len(numbers))
 
     kind_of, kinds = segment.evidence.kinds()
     # per kind: signed by a trusted key or a list, so the verdict also depends on the item
     listed = place_of(root) in trust.lists
-    by_key = (not one.code and bool(trust.named(one.fingerprint)) for one in kinds)
-    alone = np.asarray([each or (listed and one.may_be_listed) for one, each in zip(kinds, by_key, strict=True)], bool)
-    of_kind = [(0, 0) if each else judged(one) for one, each in zip(kinds, alone.tolist(), strict=True)]
+    by_key = (not kind.code and bool(trust.named(kind.fingerprint)) for kind in kinds)
+    pairs = zip(kinds, by_key, strict=True)
+    alone = np.asarray([is_trusted or (listed and kind.may_be_listed) for kind, is_trusted in pairs], bool)
+    of_kind = [(0, 0) if is_alone else judged(kind) for kind, is_alone in zip(kinds, alone.tolist(), strict=True)]
     # per document: numbers of verdict and signer, initially those of its kind
     rows = np.asarray(of_kind, np.int64).reshape(-1, 2)[kind_of]
     types = segment.types

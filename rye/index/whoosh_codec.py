@@ -116,8 +116,8 @@ class _WhooshTerms(base.TermsReader):  # type: ignore[misc]
             docs, fields = segment.places(postings)
             kept = fields == FIELD_NUMBER[fieldname]
             return docs[kept], postings[kept]
-        found = segment.keywords.find(word if fieldname == "entry" else f"key{SEPARATOR}{word}")
-        return (segment.keyword_docs(np.asarray([found])) if found >= 0 else none), none
+        term_number = segment.keywords.find(word if fieldname == "entry" else f"key{SEPARATOR}{word}")
+        return (segment.keyword_docs(np.asarray([term_number])) if term_number >= 0 else none), none
 
     def __contains__(self, term: tuple[str, bytes]) -> bool:
         return len(self._docs(*term)[0]) > 0
@@ -182,7 +182,9 @@ class _WhooshTerms(base.TermsReader):  # type: ignore[misc]
         if len(postings):
             keys, of = self._segment.occurrences(postings)  # per token: slot and position; which posting it is of
             places = keys & ((1 << POSITION_BITS) - 1)
-            values = [format_.encode(each.tolist()) for each in np.split(places, np.flatnonzero(np.diff(of)) + 1)]
+            values = [
+                format_.encode(positions.tolist()) for positions in np.split(places, np.flatnonzero(np.diff(of)) + 1)
+            ]
         return ListMatcher(
             docs.tolist(),
             self._weights(docs, postings),
