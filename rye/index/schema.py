@@ -115,7 +115,7 @@ def hidden_states(item: Item) -> set[str]:
     metadata = item.metadata
     states = {str(metadata.get("status", "")).strip().casefold()}.intersection(HIDDEN_STATES)
     keys = {"superseded_by": "superseded", "deprecated": "deprecated", "yanked": "yanked"}
-    return found.union(state for key, state in keys.items() if not is_negative(metadata.get(key)))
+    return states.union(state for key, state in keys.items() if not is_negative(metadata.get(key)))
 
 
 def keyword_columns(

@@ -239,7 +239,7 @@ class _Search:
         if path in self.left_out:
             return
         if name == FOLDER:
-            message = f"{path!r} is {FOLDER} where case is ignored, and a project there"
+            message = f"{path!r} is {FOLDER} on systems that ignore case, and a project there"
             self._report("bad-name", message, f"rename it, to {FOLDER} if it is one, or leave it out: --exclude", path)
         elif name != ".git" and (name not in {*MARKS, PLUGIN} or _has_project(path)):
             self._unsearched.append(os.path.relpath(path, self._folder))

@@ -382,7 +382,7 @@ def _unlistable_names(files: Iterable[ListedFile]) -> str:
     seen: dict[str, str] = {}
     for path in paths:
         if (other := seen.setdefault(unicodedata.normalize("NFKC", path).casefold(), path)) != path:
-            return f"where case is ignored, these names are one: {shown_names([other, path])}"
+            return f"on systems that ignore case, these names are equal: {shown_names([other, path])}"
     return ""
 
 

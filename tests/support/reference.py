@@ -103,7 +103,9 @@ def _summary() -> str:
 
 def _command(entry: CommandHelp) -> str:
     command = entry.command
-    usage = " ".join(command.collect_usage_pieces(click.Context(command, info_name=entry.name, **command.context_settings)))
+    usage = " ".join(
+        command.collect_usage_pieces(click.Context(command, info_name=entry.name, **command.context_settings))
+    )
     parts = [f"### rye {entry.name}\n", f"```text\nrye {entry.name} {usage}\n```\n", _help(command)]
     parts.append("```sh\n" + "\n".join(f"{line}  # {meaning}" for line, meaning in entry.examples) + "\n```\n")
     if isinstance(command, click.Group):
