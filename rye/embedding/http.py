@@ -90,7 +90,7 @@ class _TimedSocket(io.RawIOBase):
     def makefile(self, *_: object) -> io.BufferedReader:
         return io.BufferedReader(self)
 
-    def is_readable(self) -> bool:
+    def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
