@@ -286,16 +286,9 @@ def _limit_rows() -> Iterator[list[str]]:
             value = getattr(module, name, None) if name.startswith("MAX_") else None
             if isinstance(value, (int, float)):
                 assert isinstance(after, ast.Expr), f"{module.__name__}.{name} needs a line that says what it limits"
-                about = ast.literal_eval(after.value).split("\n\n")[0]
-                yield [
-                    about.replace("``", "`").rstrip("."),
-                    f"{value:,g}" if value < 1e5 else f"{value:,}",
-                    _room(module),
-                ]
-
-
-def _room(module: ModuleType) -> str:
-    return module.__name__.split(".")[1]
+                about = re.sub(r"^(?:Maximum|Most) (?:number of )?", "", ast.literal_eval(after.value).split("\n\n")[0])
+                about = about[:1].upper() + about[1:].rstrip(".").replace("``", "`")
+                yield [about, f"{value:,g}" if value < 1e5 else f"{value:,}", module.__name__.split(".")[1]]
 
 
 # Codes
