@@ -38,17 +38,17 @@ _FIRST = frozenset({"scope", "space", "limit", "offset", "sort_by", "fields", "f
 
 _MORE: Mapping[str, Parameter] = {
     **{name: parameter for name, parameter in _SEARCH.items() if name not in _FIRST},
-    "detail": _DETAIL._replace(notes="see below"),
+    "detail": _DETAIL._replace(notes="see `rye/mcp`"),
     "like": Parameter(
-        "An item, as `type:id` or an id alone: instead of hits of a query the items most like it, as "
-        '`rye search --like` finds them. The query is given, and empty (`""`); '
-        "`scope`, `space`, `limit`, `offset`, `filters`, `mode`, `include_superseded` and `explain` go with it",
+        "An item, as `type:id` or an id: return the items most like it instead of hits. The query must be empty "
+        '(`""`); `scope`, `space`, `limit`, `offset`, `filters`, `mode`, `include_superseded` and `explain` '
+        "can be combined with it",
         brief="Find items like this type:id; the query is empty.",
         shown="none",
     ),
     "why": Parameter(
-        "An item, named in the same way: besides the hits, at which rank it is one and why, or everything that "
-        "keeps it from being one, as `rye why` shows",
+        "An item, as `type:id` or an id: also return its rank and why it is a hit, or everything that keeps it from "
+        "being one, as `rye why` does",
         brief="Explain why this type:id is a hit or not.",
         notes="see `rye/looking-around`",
         shown="none",
