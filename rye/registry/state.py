@@ -66,7 +66,7 @@ class State:
         """A reader over all roots."""
         return self.reader("all")
 
-    def keep(self, before: State | None) -> None:
+    def reuse_readers(self, before: State | None) -> None:
         """Reuse the readers of an earlier state, with their cached results, if the snapshots are identical."""
         mine = [report.snapshot for _, report in self.refreshed]
         theirs = [report.snapshot for _, report in before.refreshed] if before else []
@@ -142,7 +142,7 @@ class Indexes:
         return cache_folder.prepare(self._cache_dir, project=self._layout.project)
 
     @cached_property
-    def _stand_in(self) -> Path:
+    def _temporary(self) -> Path:
         return cache_folder.temporary_folder()
 
     @cached_property
@@ -154,10 +154,10 @@ class Indexes:
 
     def folder(self, root: Root) -> Path:
         """Return the folder of a root's index."""
-        place = self._stand_in if root.source in self._moved else self._cache[0]
+        place = self._temporary if root.source in self._moved else self._cache[0]
         return cache_folder.folder_for(place, root.path, root.source, project=self._layout.project)
 
-    def _or_beside(self, index: SpaceIndex, refresh: Callable[[SpaceIndex], RefreshReport]) -> RefreshReport:
+    def _refresh_or_replace(self, index: SpaceIndex, refresh: Callable[[SpaceIndex], RefreshReport]) -> RefreshReport:
         """Refresh an index; if it does not exist and cannot be written, make it in a temporary folder.
 
         Raises:
@@ -199,7 +199,9 @@ class Indexes:
         with self._lock:
             state = self._state
             if state is None or not time.monotonic() - state.when < max_age:
-                state = self._take(partial(self._or_beside, refresh=lambda index: index.refresh(max_age=max_age)))
+                state = self._take(
+                    partial(self._refresh_or_replace, refresh=lambda index: index.refresh(max_age=max_age))
+                )
             return state
 
     def answer(self, work: Callable[[State], T], max_age: float) -> T:
@@ -237,11 +239,11 @@ class Indexes:
                 source = index.root.source
                 return index.fix(before[source], reasons[source]) if reasons.get(source) else index.refresh()
 
-            return self._take(partial(self._or_beside, refresh=fixed))
+            return self._take(partial(self._refresh_or_replace, refresh=fixed))
 
     def scan(self) -> State:
         """Compare all files with the indexes now."""
-        return self._take(partial(self._or_beside, refresh=SpaceIndex.refresh))
+        return self._take(partial(self._refresh_or_replace, refresh=SpaceIndex.refresh))
 
     def rebuild(self) -> State:
         """Index every file again."""
@@ -273,7 +275,7 @@ class Indexes:
             cached = [text for text in (self._cache[1], *self._moved.values()) if text]
             warnings = (*cached, *self._layout.warnings, *trust.warnings, *ranking.problems, *_file_warnings(refreshed))
             state = State(refreshed, trust, ranking, warnings, began, self._layout, bool(cached))
-            state.keep(self._state)
+            state.reuse_readers(self._state)
             self._state = state
             with suppress(IndexError):  # not inside hold()
                 self._held.get([])[0] = state

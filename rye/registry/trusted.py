@@ -49,36 +49,36 @@ class TrustedEngine:
 
     def search(self, request: Request) -> SearchResponse:
         """Search trusted items."""
-        with self._unnamed():
+        with self._hide_names():
             return self._searched(self._engine.search(_of_trusted(request)))
 
     def pages(self, request: Request) -> Pages:
         """Yield the pages of a search of trusted items."""
-        with self._unnamed():
+        with self._hide_names():
             yield from map(self._searched, self._engine.pages(_of_trusted(request)))
 
     def similar(self, request: Request, item: str) -> SearchResponse:
         """Return trusted items similar to a trusted one."""
-        with self._unnamed():
+        with self._hide_names():
             self._require(item)
             return self._searched(self._engine.similar(_of_trusted(request), item))
 
     def sections(self, request: SectionRequest) -> SectionResponse:
         """Search for sections of trusted items."""
-        with self._unnamed():
+        with self._hide_names():
             response = self._engine.sections(request._replace(search=_of_trusted(request.search)))
             results = tuple(map(self._offered, response.results))
             return replace(response, results=results, warnings=self._warnings(request.search.query, response.warnings))
 
     def read(self, request: Request) -> QueryReading:
         """Return how a query is read in a search of trusted items."""
-        with self._unnamed():
+        with self._hide_names():
             reading = self._engine.read(_of_trusted(request))
             return replace(reading, warnings=self._warnings(request.query, reading.warnings))
 
     def why(self, request: Request, item: str) -> Why:
         """Return why a trusted item is or is not a hit."""
-        with self._unnamed():
+        with self._hide_names():
             self._require(item)
             why = self._engine.why(_of_trusted(request), item)
             query = request.query
@@ -94,14 +94,14 @@ class TrustedEngine:
 
     def load(self, name: str, space: str | None) -> LoadedItem:
         """Return a trusted item."""
-        with self._unnamed():
+        with self._hide_names():
             return replace(self._offered(self._require(name, space)), warnings=())
 
     def refs(self, item: str, *, direction: str, depth: int, limit: int) -> Relations:
         """Return the relations around an item whose both ends are trusted."""
         from rye.registry.relations import MAX_RELATIONS
 
-        with self._unnamed():
+        with self._hide_names():
             self._require(item)
             relations = self._engine.refs(item, direction=direction, depth=depth, limit=MAX_RELATIONS)
         trusted = {related.ref for related in relations.items if related.verdict == Verdict.TRUSTED}
@@ -210,7 +210,7 @@ class TrustedEngine:
         return all(self._engine.search(make_request(f'"{word}"', options)).total for word in new)
 
     @contextmanager
-    def _unnamed(self) -> Iterator[None]:
+    def _hide_names(self) -> Iterator[None]:
         """Raise errors without the names of untrusted items and of fields that only items define."""
         try:
             yield
