@@ -221,9 +221,9 @@ class Container:
             check_cancelled()
             if zlib.crc32(_bytes(self.array(name))) != row[3]:
                 raise self._damaged(f"array {name!r} does not match its checksum")
-        self.let_go()
+        self.drop_pages()
 
-    def let_go(self) -> None:
+    def drop_pages(self) -> None:
         """Drop the pages of a large file from memory; they are read again when needed."""
         if len(self._map) > FULL_CHECK_BYTES and hasattr(mmap, "MADV_DONTNEED"):
             self._map.madvise(mmap.MADV_DONTNEED)

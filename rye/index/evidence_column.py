@@ -106,7 +106,6 @@ def _raw(text: str) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _record(columns: str, rest: tuple[Any, ...]) -> str:
-    """Return a record as one line of JSON."""
     return json.dumps([columns, *Evidence(*rest).to_record()], ensure_ascii=True, separators=(",", ":"))
 
 

@@ -204,7 +204,7 @@ def _pieces(sources: Sequence[_Source], maps: Sequence[Numbers], counts: Ints) -
             if begin < end:
                 postings.append(source.postings(begin, end))
                 owners.append(np.repeat((terms[begin:end] - low).astype(np.uint16), source.sizes[begin:end]))
-                source.file.let_go()
+                source.file.drop_pages()
         # per posting: slot and tf; per token: its position; source by source
         slot, tf, places = (np.concatenate(column) for column in zip(*postings, strict=True))
         check_cancelled()
