@@ -79,10 +79,10 @@ def send(cluster: Cluster, alias: str, actions: Iterable[Action], done: Callable
 def _ahead(actions: Iterator[Action]) -> Iterator[Action]:
     """Yield actions; build the next batch in a thread while the caller sends this one."""
     with ThreadPoolExecutor(1, "rye-documents") as pool:
-        made = pool.submit(list, islice(actions, _AHEAD))
-        while some := made.result():
-            made = pool.submit(list, islice(actions, _AHEAD))
-            yield from some
+        future = pool.submit(list, islice(actions, _AHEAD))
+        while batch := future.result():
+            future = pool.submit(list, islice(actions, _AHEAD))
+            yield from batch
 
 
 def _check(cluster: Cluster, row: Mapping[str, Any]) -> None:

@@ -179,7 +179,7 @@ def _texts(item: Item) -> Iterator[tuple[str, list[str] | str]]:
         name = TEXT_FIELDS[number]
         chunks = list(filter(None, (analysis.chunks(analysis.normalize(value)) for value in values)))
         for kind, spellings in _SPELLINGS.items() if chunks else ():
-            texts = [" ".join(map(spellings.__getitem__, some)) for some in chunks]
+            texts = [" ".join(map(spellings.__getitem__, value_chunks)) for value_chunks in chunks]
             yield f"{kind}_{name}", texts
             combined[kind] += " ".join(texts).replace("|", " ").split() * _times(name, str(item.type))
     for kind, terms in combined.items():

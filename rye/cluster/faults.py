@@ -57,8 +57,8 @@ def of_connection(address: object, problem: str, *, is_tls: bool, is_late: bool)
         is_tls: Whether the TLS connection failed.
         is_late: Whether the request timed out.
     """
-    said = problem.lower()
-    if is_tls or "certificate" in said or "ssl" in said:
+    lowered = problem.lower()
+    if is_tls or "certificate" in lowered or "ssl" in lowered:
         return _of_certificate(address, problem)
     if is_late:
         message, hint = f"{address} did not answer in time", "look at the load of the cluster, and try again"
@@ -69,16 +69,16 @@ def of_connection(address: object, problem: str, *, is_tls: bool, is_late: bool)
 
 
 def _of_certificate(address: object, problem: str) -> EnvironmentFault:
-    said = problem.lower()
-    if "wrong version number" in said or "record layer failure" in said:
+    lowered = problem.lower()
+    if "wrong version number" in lowered or "record layer failure" in lowered:
         message = f"what listens at {address} does not speak TLS"
         hint = "check the port; without TLS a cluster is only used on this machine, as opensearch+http://127.0.0.1:…"
-    elif "hostname mismatch" in said or "doesn't match" in said or "not valid for" in said:
+    elif "hostname mismatch" in lowered or "doesn't match" in lowered or "not valid for" in lowered:
         message, hint = f"the certificate of {address} is for another host", "use the name that the certificate is for"
-    elif any(words in said for words in _PRIVATE_CA):
+    elif any(words in lowered for words in _PRIVATE_CA):
         message = f"the certificate of {address} is from an authority that is not known here"
         hint = f"set {CA} to the file with the certificate of that authority, in PEM"
-    elif any(words in said for words in _WANTS_CERTIFICATE):
+    elif any(words in lowered for words in _WANTS_CERTIFICATE):
         message, hint = f"{address} asks for a client certificate", f"set {_CERT} to files in PEM"
     else:
         message, hint = f"no secure connection to {address}: {shown(problem)}", f"check its certificate, and {CA}"

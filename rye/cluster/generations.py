@@ -165,6 +165,6 @@ class Generations:
             indexes = self._cluster.client.indices.get(
                 index=f"{self._name}-*", params={"filter_path": "*.settings.index.uuid"}
             )
-            gone = [index for index in indexes if self._own.fullmatch(index) and index not in kept]
-            if gone:
-                self._cluster.client.indices.delete(index=",".join(gone))
+            obsolete = [index for index in indexes if self._own.fullmatch(index) and index not in kept]
+            if obsolete:
+                self._cluster.client.indices.delete(index=",".join(obsolete))

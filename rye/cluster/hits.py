@@ -118,9 +118,9 @@ class FetchedHits:
         rows = self._having([name, *(spelling.name for spelling in spellings(name))])
         if not rows:
             return self.matching(fuzzy("id", name.rpartition(":")[2][:_LONGEST], 2), _MOST_ALIKE)
-        said = [str(row.read.item.metadata.get("superseded_by") or "") for row in rows]
+        successors = [str(row.read.item.metadata.get("superseded_by") or "") for row in rows]
         known = {row.mark for row in rows}
-        return [*rows, *(row for row in self._having(list(filter(None, said))) if row.mark not in known)]
+        return [*rows, *(row for row in self._having(list(filter(None, successors))) if row.mark not in known)]
 
     def _having(self, names: Sequence[str]) -> list[Row]:
         keys = [name if ":" in name else f"{kind}:{name}" for name in names for kind in TYPE_NAMES]
@@ -174,9 +174,9 @@ class FetchedHits:
         snapshots, numbers, base = list[tuple[Root, Snapshot]](), dict[str, int](), 0
         priorities = sorted({(row.root.priority, row.number) for row in rows})
         for _, at in priorities:
-            here = [row for row in rows if row.number == at]
+            root_rows = [row for row in rows if row.number == at]
             builder = SegmentBuilder()
-            for number, row in enumerate(here, base):
+            for number, row in enumerate(root_rows, base):
                 place = ItemPlace(row.root.space, row.root.bundle, row.path, *row.root.describe(row.path))
                 builder.add(row.read.item, place, row.read.evidence, edges_of(row))
                 numbers[row.mark] = number
@@ -184,8 +184,8 @@ class FetchedHits:
                 path = Path(folder) / "page"
                 builder.write(path)
                 segment = Segment(path)
-            live = LiveSegment(SegmentRow("page", len(here)), segment, np.ones(len(here), bool))
+            live = LiveSegment(SegmentRow("page", len(root_rows)), segment, np.ones(len(root_rows), bool))
             files = FileList(Files((), np.zeros((0, 4), np.int64)))
-            snapshots.append((here[0].root, Snapshot(here[0].root.path, 0, (live,), files)))
-            base += len(here)
+            snapshots.append((root_rows[0].root, Snapshot(root_rows[0].root.path, 0, (live,), files)))
+            base += len(root_rows)
         return Reader(snapshots), numbers

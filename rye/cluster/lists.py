@@ -228,10 +228,10 @@ class CheckedLists:
         row = held.rows.get((number, path))
         if not counts or _is_as(row, hashlib.sha256(read.data).hexdigest()):
             return read, ""
-        whose = f"the signed list of {held.root.source}"
+        name = f"the signed list of {held.root.source}"
         if row is None:
-            return read, f"{shown(path)} is not on {whose}: it was added there"
-        return read, f"{shown(path)} has other bytes than {whose} says: older or altered ones"
+            return read, f"{shown(path)} is not on {name}: it was added there"
+        return read, f"{shown(path)} has other bytes than {name} says: older or altered ones"
 
 
 class RegistryLists:

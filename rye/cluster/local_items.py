@@ -60,8 +60,8 @@ class LocalItems:
         self._reader = reader
         self._owner = owner
         self.vectors = vectors
-        self._told = {name: states.having(name) for name in STATES}
-        self._states = self._told | ({vectors.state: vectors.having()} if vectors else {})
+        self._published_states = {name: states.having(name) for name in STATES}
+        self._states = self._published_states | ({vectors.state: vectors.having()} if vectors else {})
         self._skills: dict[str, SkillFolder] = {}
         self.marks: dict[str, int] = dict(self._marks())
 
@@ -141,7 +141,7 @@ class LocalItems:
                     doc = local + part.base
                     source = {"mark": mark_of[doc], "priority": part.root.priority} | shared
                     source |= self._document(part, local, files.read)
-                    if states_of := [name for name, mask in self._told.items() if mask[doc]]:
+                    if states_of := [name for name, mask in self._published_states.items() if mask[doc]]:
                         source["state"] = states_of
                     if self.vectors:
                         source |= self.vectors.fields(doc)

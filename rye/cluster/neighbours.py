@@ -64,8 +64,8 @@ class Neighbours:
         names = set[str]()
         if direction is not Direction.OUT:
             names = {word for row in last for word in called(row.read.item)}
-            for some in _pieces(names):
-                self._fetch({"terms": {"refers": some}})
+            for batch in _pieces(names):
+                self._fetch({"terms": {"refers": batch}})
         marks = {row.mark for row in last} if direction is not Direction.IN else set[str]()
         lookups = set[str]()
         for mark, row in self._known.items():
@@ -73,8 +73,8 @@ class Neighbours:
                 edge_words = words(edge.lookups)
                 if mark in marks or not names.isdisjoint(edge_words):
                     lookups.update(edge_words)
-        for some in _pieces(lookups):
-            self._fetch_called(some)
+        for batch in _pieces(lookups):
+            self._fetch_called(batch)
 
     def _fetch_called(self, names: list[str]) -> None:
         """Add the first items of each name: enough to know which are listed, and whether there are more."""
@@ -88,8 +88,8 @@ class Neighbours:
             buckets = answer["aggregations"]["values"]["buckets"]
             hits = [hit for bucket in buckets for hit in bucket["first"]["hits"]["hits"]]
             marks = {str(hit["fields"]["mark"][0]) for hit in hits}
-        if fresh := marks - self._known.keys():
-            self._fetch(marked(sorted(fresh)))
+        if new_marks := marks - self._known.keys():
+            self._fetch(marked(sorted(new_marks)))
 
     def _fetch(self, clause: Clause) -> None:
         unknown = all_of([clause, none_of(marked(list(self._known)))])

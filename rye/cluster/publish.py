@@ -217,9 +217,9 @@ class Publisher:
         if set(lists) != set(known):
             return False
         count = self._cluster.count(before.index, [{"term": {"owner": self._owner}}])[0]
-        there = documents_of(self._cluster, before.index, lists)
-        if count != owned.count or len(there) != len(lists):
-            of_lists = f" and {len(there)} of {len(lists)} signed lists" if len(there) != len(lists) else ""
+        published = documents_of(self._cluster, before.index, lists)
+        if count != owned.count or len(published) != len(lists):
+            of_lists = f" and {len(published)} of {len(lists)} signed lists" if len(published) != len(lists) else ""
             holds = f"{count:,} of the {owned.count:,} items{of_lists} of {self._owner}"
             message = f"{self._cluster.address} holds {holds}"
             hint = "rye index publish --repair compares all of them with yours and sends what is missing"
@@ -233,14 +233,14 @@ class Publisher:
     def _plan(self, before: _Before, *, repair: bool) -> _Plan:
         """Compare the marks in the registry with the local ones; return what to do."""
         marks = self._items.marks
-        there: dict[str, bool] = {}  # document → whether it is what rye would write
+        published: dict[str, bool] = {}  # document → whether it is what rye would write
         if before.notes is not None:
-            there = dict(self._compared(before)) if repair else dict.fromkeys(self._marks(before.index), True)
-        delete = [name for name in there if name not in marks]
-        write = [mark for mark in marks if not there.get(mark)]
-        gone = list(self._described(before, delete))
-        changed = {change.path for change in gone if change.action == "change"}
-        changes = [change for change in gone if change.action == "remove"]
+            published = dict(self._compared(before)) if repair else dict.fromkeys(self._marks(before.index), True)
+        delete = [name for name in published if name not in marks]
+        write = [mark for mark in marks if not published.get(mark)]
+        deletions = list(self._described(before, delete))
+        changed = {change.path for change in deletions if change.action == "change"}
+        changes = [change for change in deletions if change.action == "remove"]
         for mark in write:
             kind, item_id = self._items.key_of(marks[mark])
             path = _spelled(self._items.place_of(marks[mark]))
@@ -248,15 +248,15 @@ class Publisher:
             changes.append(DocumentChange(action, kind, item_id, path))
         changes += self._changed_lists(before.notes)
         changes.sort(key=lambda change: (change.type, change.id, change.path))
-        return _Plan(write, delete, tuple(changes), len(there), self._model(before.notes))
+        return _Plan(write, delete, tuple(changes), len(published), self._model(before.notes))
 
     def _changed_lists(self, notes: PublishedNotes | None) -> Iterator[DocumentChange]:
         """Yield the changes of the owner's signed lists."""
         roots = notes.roots if notes else ()
         covered = [note.roots for note in notes.lists if note.owner == self._owner] if notes else []
         before = {roots[numbers[0]] for numbers in covered if numbers and numbers[0] < len(roots)}
-        known, here = self._known_lists(notes), {own_list.roots[0]: own_list for own_list in self._items.lists}
-        for facts, own_list in here.items():
+        known, local_lists = self._known_lists(notes), {own_list.roots[0]: own_list for own_list in self._items.lists}
+        for facts, own_list in local_lists.items():
             if own_list.document not in known:
                 yield DocumentChange("change" if facts in before else "add", _LIST, own_list.source, LIST_FILE)
         for facts in filter(None, before - here.keys()):
@@ -308,12 +308,12 @@ class Publisher:
 
     def _check_removals(self, plan: _Plan, before: _Before, *, yes: bool) -> None:
         """Raise an error if too many items would be removed without ``yes``."""
-        removed, count, whose = plan.count("remove"), plan.before, f"the {plan.before:,} items of {self._owner}"
+        removed, count, items = plan.count("remove"), plan.before, f"the {plan.before:,} items of {self._owner}"
         if before.index and before.notes is None:
             removed = count = self._cluster.count(before.index, [ITEMS])[0]
-            whose = "the items that another version of rye published"
+            items = "the items that another version of rye published"
         if not yes and removed > MOST_REMOVED * count:
-            message = f"{removed:,} of {whose} in {self._cluster.address} would be removed"
+            message = f"{removed:,} of {items} in {self._cluster.address} would be removed"
             hint = "see which with --dry-run; --yes removes them; --owner publishes beside them"
             raise ArgumentError("publish-removes", message, hint=hint, removed=removed, items=count)
 
@@ -339,8 +339,8 @@ class Publisher:
         roots = _numbered(notes.roots, items.roots, self._owner)
         numbers = {facts: at for at, facts in enumerate(roots) if facts}
         list_actions = {note.document: Action(note.document, {"list": note.text}) for note in items.lists}
-        gone = [*plan.delete, *(name for name in self._known_lists(base.notes) if name not in list_actions)]
-        send(cluster, f"{new}-write", [*(Action(name, None) for name in gone), *list_actions.values()])
+        obsolete = [*plan.delete, *(name for name in self._known_lists(base.notes) if name not in list_actions)]
+        send(cluster, f"{new}-write", [*(Action(name, None) for name in obsolete), *list_actions.values()])
         todo = len(plan.write)
         done = self._progress
         report = (lambda count: done(min(count, todo), todo, str(cluster.address))) if done and todo else None

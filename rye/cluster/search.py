@@ -107,7 +107,7 @@ class Embedding(NamedTuple):
     boosts: Mapping[str, float]
 
 
-class Here(NamedTuple):
+class LocalContext(NamedTuple):
     """The local part of a search.
 
     Attributes:
@@ -201,15 +201,15 @@ class ClusterSearch:
     Args:
         request: The search.
         generation: The generation to search.
-        here: The keys, lists and embedder of this machine.
+        local: The keys, lists and embedder of this machine.
     """
 
-    def __init__(self, request: Request, generation: Generation, here: Here) -> None:
+    def __init__(self, request: Request, generation: Generation, local: LocalContext) -> None:
         text, self._dropped, self._warnings = visible_query(request.query, shorten=request.relax)
         self.request = request._replace(query=text)
-        self._of, self._here = generation, here
+        self._of, self._local = generation, local
         self._binder = Binder(self.request, self.metadata_keys, self._dropped)
-        self.hits = FetchedHits(generation, here.scratch, here.lists)
+        self.hits = FetchedHits(generation, local.scratch, local.lists)
         self._words, self._suggestion = KnownWords(), ""
         if request.offset + request.limit > MOST_REACHED:
             raise cannot(f"show hits beyond {MOST_REACHED:,}", "narrow the query")
@@ -238,17 +238,17 @@ class ClusterSearch:
             require_facets(request.facets, self.metadata_keys())
         answer = self._by_meaning(plan) or self._by_words(plan)
         results, more = self._results(answer)
-        gone = len(answer.rows) - len(results)
+        removed = len(answer.rows) - len(results)
         end, total = request.offset + request.limit, answer.total
         dropped = dict.fromkeys((*plan.dropped, *self._dropped))
         left_out = [f"left out of the query: {part.text!r} at {part.position}: {part.reason}" for part in dropped]
-        said = map(SearchWarning, (*plan.warnings, *left_out, *self._warnings))
+        warnings = map(SearchWarning, (*plan.warnings, *left_out, *self._warnings))
         return SearchResponse(
             results=results,
-            total=max(total - gone, 0),
+            total=max(total - removed, 0),
             offset=request.offset,
             stage=answer.stage,
-            warnings=(*said, *more),
+            warnings=(*warnings, *more),
             next_offset=end if end < total else None,
             hidden=answer.hidden,
             facets=answer.facets,
@@ -265,9 +265,9 @@ class ClusterSearch:
             QueryError, ArgumentError, UnavailableError: As :meth:`run`.
         """
         answer = self._by_words(self.plan())
-        rows, here = answer.rows, self._here
-        reader, everywhere = (self.hits.indexed(some)[0] for some in (rows, [*rows, *self.hits.copies(rows)]))
-        context = SearchContext(reader, everywhere, lambda: here.trust, (), here.now, read=self.hits.read)
+        rows, local = answer.rows, self._local
+        reader, everywhere = (self.hits.indexed(selection)[0] for selection in (rows, [*rows, *self.hits.copies(rows)]))
+        context = SearchContext(reader, everywhere, lambda: local.trust, (), local.now, read=self.hits.read)
         warnings = self._about(rows)
         if answer.total > len(rows):
             warnings = (f"only the first {len(rows)} of {answer.total:,} items were looked into", *warnings)
@@ -287,7 +287,7 @@ class ClusterSearch:
     # Requests to the cluster.
 
     def _compile(self, query: Bound) -> Clause:
-        return compile_query(query, self._here.trust)
+        return compile_query(query, self._local.trust)
 
     def _among(self, scored: Clause, named: Clause = NOTHING) -> Clause:
         """Restrict a query to the items in space, scope and filters; also match the items that the query names."""
@@ -425,7 +425,7 @@ class ClusterSearch:
         about_words = request.sort_by != "score" or request.level is not None or request.options["prefix"]
         if not is_sentence or about_words or self._of.notes.model is None:
             return "keyword"
-        if not self._here.embedding.can_embed():
+        if not self._local.embedding.can_embed():
             self._warnings.append("only words were searched, not meaning: there is no embedder")
             return "keyword"
         return "hybrid"
@@ -446,7 +446,7 @@ class ClusterSearch:
         if self.request.mode.name == "semantic" and notes.vectors > MOST_VECTORS:
             what = f"compare the meaning of more than {MOST_VECTORS:,} items with a query"
             raise cannot(what, "--mode hybrid compares the first hits by words")
-        embedder, model = self._here.embedding.opened()
+        embedder, model = self._local.embedding.opened()
         if not model.is_of(notes.model):
             name = shown(notes.model.name)
             same = ", another one of this name" if name == model.name else ""
@@ -494,7 +494,7 @@ class ClusterSearch:
 
     def _semantic(self, _plan: Plan, required: Bound, vector: Floats, threshold: float) -> _Answer:
         """Compare all vectors with the query, on the cluster."""
-        factors = self.request.mode.factors(self._here.embedding.boosts)
+        factors = self.request.mode.factors(self._local.embedding.boosts)
         params = {
             "q": (vector.astype(float) / SCALE).tolist(),
             "f": [factors[root.space] if root else 1.0 for root in self._of.roots],
@@ -527,7 +527,7 @@ class ClusterSearch:
         gone = len(answer.rows) - len(kept)
         claims = [f"{gone} hits were left out: their verdict is not the requested one"] if gone else []
         evaluation = Evaluation(reader, answer.query, weights_for(reader), states)
-        trust, now, read = self._here.trust, self._here.now, self.hits.read
+        trust, now, read = self._local.trust, self._local.now, self.hits.read
         hydrator = Hydrator(reader, states, trust, now, verdicts_matter=False, read=read)
         hits = [Hit(numbers[row.mark], round(row.score, 4), row.exact) for row in kept]
         results, warnings = PageBuilder(evaluation, hydrator, self.request.explain).build(hits)
