@@ -19,7 +19,7 @@ from rye.cluster.publish import Publisher, PublishOptions, PublishReport, check_
 from rye.cluster.published import Generation, model_beside, read_generation
 from rye.cluster.query import AT_HOME, cannot
 from rye.cluster.roots import NOWHERE
-from rye.cluster.search import ClusterSearch, Embedding, Here
+from rye.cluster.search import ClusterSearch, Embedding, LocalContext
 from rye.cluster.vectors import ItemVectors, Model
 from rye.embedding.protocol import Embedder
 from rye.errors import ArgumentError, NotFoundError, UnavailableError
@@ -247,10 +247,10 @@ class ClusterEngine:
             reader, _ = hits.indexed(hits.named(name))
             with _left_out(hits):
                 loaded = load_item(reader, load.trust, name, space, read=hits.read)
-        told = _NAMED_BY_THE_CLUSTER.format(self.cluster.address)
+        note = _NAMED_BY_THE_CLUSTER.format(self.cluster.address)
         listed = (*dict.fromkeys(filter(None, hits.not_as_listed.values())), *lists.warnings)
-        said = (*loaded.warnings, *hits.left_out, *filter(None, [current.gap]), *listed, told)
-        return replace(loaded, address=generation.address_of(loaded.path), warnings=said)
+        warnings = (*loaded.warnings, *hits.left_out, *filter(None, [current.gap]), *listed, note)
+        return replace(loaded, address=generation.address_of(loaded.path), warnings=warnings)
 
     def refs(self, item: str, *, direction: str, depth: int, limit: int) -> Relations:
         """Return the relations around an item, as :meth:`rye.Registry.refs` does.
@@ -279,9 +279,9 @@ class ClusterEngine:
                 reader, load.trust, item, direction=direction, depth=depth, limit=limit, read=hits.read
             )
         items = tuple(replace(related, path=generation.address_of(related.path)) for related in relations.items)
-        told = _RELATED_BY_THE_CLUSTER.format(self.cluster.address)
-        said = (*load.warnings, *relations.warnings, *hits.left_out, *filter(None, [current.gap]), told)
-        return replace(relations, items=items, warnings=said)
+        note = _RELATED_BY_THE_CLUSTER.format(self.cluster.address)
+        warnings = (*load.warnings, *relations.warnings, *hits.left_out, *filter(None, [current.gap]), note)
+        return replace(relations, items=items, warnings=warnings)
 
     @contextmanager
     def _searching(self) -> Iterator[tuple[Callable[[Request], ClusterSearch], tuple[str, ...], _Current]]:
@@ -290,9 +290,9 @@ class ClusterEngine:
             now, generation = system_clock(), current.generation
             ranking = ranking_of(self._layout, load.trust, now, list(filter(None, generation.roots)))
             embedding = Embedding(lambda: self._vectors.can_embed, self._opened, ranking.boosts)
-            here = Here(load.trust, now, scratch, lists, embedding)
+            local = LocalContext(load.trust, now, scratch, lists, embedding)
             warnings = (*load.warnings, *ranking.problems, *lists.warnings)
-            yield lambda request: ClusterSearch(request, generation, here), warnings, current
+            yield lambda request: ClusterSearch(request, generation, local), warnings, current
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[_Current, TrustLoad, CheckedLists, Path]]:
@@ -333,10 +333,10 @@ class ClusterEngine:
         ]
         reader = select_items(roots, parse_scope(scope))
         states = States(reader, reader, lambda: state.trust.trust, system_clock())
-        vectors, said = self._to_publish(Reader(roots), name)
+        vectors, vector_warnings = self._to_publish(Reader(roots), name)
         items = LocalItems(reader, states, name, vectors)
         report = Publisher(self.cluster, items, name, self._progress).run(options)
-        return replace(report, warnings=(*report.warnings, *said))
+        return replace(report, warnings=(*report.warnings, *vector_warnings))
 
     def _to_publish(self, reader: Reader, owner: str) -> tuple[ItemVectors | None, tuple[str, ...]]:
         """Return the vectors to publish, if the registry can take them, and warnings if it cannot."""
@@ -347,9 +347,13 @@ class ClusterEngine:
             meaning, (_, model) = self._vectors.meaning_to_publish(reader), self._opened()
         except UnavailableError as error:
             return None, (f"{without}{error.message}",)
-        there = model_beside(self.cluster, owner)
-        if there is not None and not there.is_of(model):
-            name = f"another model called {there.name}" if there.name == model.name else there.name
+        published_model = model_beside(self.cluster, owner)
+        if published_model is not None and not published_model.is_of(model):
+            name = (
+                f"another model called {published_model.name}"
+                if published_model.name == model.name
+                else published_model.name
+            )
             return None, (f"{without}the registry has vectors of {name}, and the embedder here is {model.name}",)
         return ItemVectors(model, meaning.vectors), meaning.warnings
 

@@ -193,7 +193,7 @@ def diagnose(reader: Reader, trust: TrustSet, engine: Searcher, warnings: tuple[
         *_same_names(copies),
         *_broken(reader, trust, items),
         *_sources(copies),
-        *(_of_file("hidden-text", item, said, _REMOVE) for item in items for said in _hidden(item)),
+        *(_of_file("hidden-text", item, text, _REMOVE) for item in items for text in _hidden(item)),
     ]
     counts = defaultdict[str, int](int)
     for item in items:
@@ -349,12 +349,12 @@ def _broken(reader: Reader, trust: TrustSet, items: Sequence[_Item]) -> Iterator
             yield _of_file("front-matter", item, item.read.item.note, fix, line=2)
         if dangling[item.doc]:
             relations = relations_of(reader, trust, item.ref, direction="out", depth=1, limit=MAX_RELATIONS)
-            gone = [relation for relation in relations.relations if relation.state == "dangling"]
-            names = ", ".join(dict.fromkeys(relation.written for relation in gone[:_NAMED]))
-            more = f" and {len(gone) - _NAMED} more" if len(gone) > _NAMED else ""
+            broken = [relation for relation in relations.relations if relation.state == "dangling"]
+            names = ", ".join(dict.fromkeys(relation.written for relation in broken[:_NAMED]))
+            more = f" and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
             fix = "mend the reference, or put the file there"
             message = f"it refers to what is not there: {names}{more}"
-            yield _of_file("dangling", item, message, fix, line=gone[0].line if gone else 1)
+            yield _of_file("dangling", item, message, fix, line=broken[0].line if broken else 1)
 
 
 def _sources(copies: Sequence[_Item]) -> Iterator[Diagnosis]:

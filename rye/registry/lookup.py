@@ -179,10 +179,10 @@ def _find(reader: Reader, name: str, space: str) -> list[tuple[Part, int]]:
         check_space(space)
     anywhere = {kind: list(reader.having_key(kind, item_id)) for kind in ((item_type,) if colon else TYPE_NAMES)}
     matches = {
-        kind: here
+        kind: in_space
         for kind, documents in anywhere.items()
         if (
-            here := [
+            in_space := [
                 document for document in documents if space in ("all", document[0].root.space, document[0].root.source)
             ]
         )

@@ -91,9 +91,9 @@ def project_folder(layout: Layout) -> Path:
     """
     if layout.project is not None:
         return layout.project
-    here, home = Path.cwd(), os.path.realpath(layout.user.parent)
-    above = (parent for parent in (here, *here.parents) if os.path.realpath(parent) != home)
-    folder = next((parent for parent in above if os.path.lexists(parent / ".git")), here)
+    working_folder, home = Path.cwd(), os.path.realpath(layout.user.parent)
+    above = (parent for parent in (working_folder, *working_folder.parents) if os.path.realpath(parent) != home)
+    folder = next((parent for parent in above if os.path.lexists(parent / ".git")), working_folder)
     if os.path.realpath(folder) == home:
         message = f"{quote(str(folder))} is the home folder, whose {FOLDER} is your user space and no project"
         raise EnvironmentFault(
@@ -120,25 +120,25 @@ def write_files(base: Root, files: Iterable[NewFile], *, dry_run: bool = False) 
         ItemError: ``link-escape``.
         EnvironmentFault: ``unsafe-owner``, or a file cannot be written.
     """
-    there = {file: os.path.lexists(base.path / file.rel_path) for file in files}
-    check_writable(base, (file.rel_path for file, exists in there.items() if not exists))
-    for file in there:
+    existence = {file: os.path.lexists(base.path / file.rel_path) for file in files}
+    check_writable(base, (file.rel_path for file, exists in existence.items() if not exists))
+    for file in existence:
         check_place(base, file.rel_path)
-    for file, exists in there.items():
+    for file, exists in existence.items():
         if not (exists or dry_run):
             _write(base, file)
     return tuple(
         WrittenFile(str(base.path / file.rel_path), file.ref, "kept" if exists else "written")
-        for file, exists in there.items()
+        for file, exists in existence.items()
     )
 
 
 def check_place(root: Root, rel_path: str) -> None:
     """Raise an error if a link leads the existing part of a path out of the space."""
     place = root.path / rel_path
-    there = next(folder for folder in place.parents if os.path.lexists(folder))
+    existing = next(folder for folder in place.parents if os.path.lexists(folder))
     try:
-        inside = root.path.is_relative_to(there) or there.resolve().is_relative_to(root.path.resolve())
+        inside = root.path.is_relative_to(existing) or existing.resolve().is_relative_to(root.path.resolve())
     except (OSError, RuntimeError):  # a cycle of links
         inside = False
     if not inside:

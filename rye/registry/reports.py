@@ -68,10 +68,10 @@ class LoadedItem(InSpace, Report):
         facts = {name: as_json(getattr(item, name)) for name in ("type", "id", *_METADATA)}
         sections = [{"heading_path": list(section.heading_path), "line": section.line} for section in item.sections]
         symbols = [symbol.to_dict() for symbol in item.symbols]
-        mine = Report.to_dict(self)
-        del mine["item"], mine["root"], mine["file"], mine["address"], mine["data"]
-        mine |= {name: getattr(self, name) for name in ("space", "bundle", "path", "folder")}
-        return facts | {"sections": sections, "symbols": symbols} | mine
+        own_fields = Report.to_dict(self)
+        del own_fields["item"], own_fields["root"], own_fields["file"], own_fields["address"], own_fields["data"]
+        own_fields |= {name: getattr(self, name) for name in ("space", "bundle", "path", "folder")}
+        return facts | {"sections": sections, "symbols": symbols} | own_fields
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,13 +154,13 @@ def find_skill(state: State, uri: str) -> FoundSkill:
     bundle = parts.pop(0) if space == "system" and parts else ""
     for length in range(min(len(parts), _DEEPEST), 0, -1):
         documents = list(state.everywhere.having_key("directive", "/".join(parts[:length])))
-        here = [
+        in_root = [
             document for document in documents if (document[0].root.space, document[0].root.bundle) == (space, bundle)
         ]
-        if not here or here[0] != documents[0]:
+        if not in_root or in_root[0] != documents[0]:
             continue
         try:
-            skill = load_skill(state, here)
+            skill = load_skill(state, in_root)
         except ItemError as error:
             problem = error if isinstance(problem, NotFoundError) else problem
             continue
@@ -197,8 +197,8 @@ def load_skill(state: State, documents: Sequence[tuple[Part, int]]) -> ServedSki
             if signed and name == signed.name:
                 files[name] = ServedFile(content, signature if content == signed.data else None)
             elif signed:  # verified with these very bytes
-                here = Skill(signed, f"{folder}/{name}"[len(signed.id) + 1 :])
-                evidence = inspect(content, origin=read.origin, declared={}, detached=here)
+                signed_file = Skill(signed, f"{folder}/{name}"[len(signed.id) + 1 :])
+                evidence = inspect(content, origin=read.origin, declared={}, detached=signed_file)
                 files[name] = ServedFile(content, judged(evidence, origin=read.origin))
             else:
                 proof = _evidence(root, f"{folder}/{name}", content, inside.get(f"{name}{DETACHED_SUFFIX}"))

@@ -68,9 +68,9 @@ class State:
 
     def reuse_readers(self, before: State | None) -> None:
         """Reuse the readers of an earlier state, with their cached results, if the snapshots are identical."""
-        mine = [report.snapshot for _, report in self.refreshed]
-        theirs = [report.snapshot for _, report in before.refreshed] if before else []
-        if before and len(mine) == len(theirs) and all(map(is_, mine, theirs)):
+        snapshots = [report.snapshot for _, report in self.refreshed]
+        earlier = [report.snapshot for _, report in before.refreshed] if before else []
+        if before and len(snapshots) == len(earlier) and all(map(is_, snapshots, earlier)):
             self.readers.update(before.readers)
 
     def reader(self, space: str) -> Reader:
@@ -285,8 +285,8 @@ class Indexes:
 def ranking_of(layout: Layout, trust: TrustSet, now: datetime, extra_roots: Sequence[Root] = ()) -> Ranking:
     """Return the settings of the user and of bundles whose settings a trusted key signed; include `extra_roots`."""
     unsafe = () if layout.safe_user() else layout.in_space("user")
-    here = {root.source for root in layout.roots}
-    elsewhere = [root for root in extra_roots if root.source not in here]
+    local_sources = {root.source for root in layout.roots}
+    elsewhere = [root for root in extra_roots if root.source not in local_sources]
     return read_ranking([*layout.roots, *elsewhere], unsafe, trust=trust, now=now)
 
 

@@ -76,7 +76,7 @@ def _renewed(spaces: Mapping[Root, SpaceVectors]) -> list[str]:
         for reason in space.renewed:
             sources.setdefault(reason, {})[root.source] = None
         space.renewed.clear()
-    return [f"{', '.join(some)}: vectors were made anew: {reason}" for reason, some in sources.items()]
+    return [f"{', '.join(names)}: vectors were made anew: {reason}" for reason, names in sources.items()]
 
 
 class VectorIndexes:
@@ -283,8 +283,10 @@ class VectorIndexes:
         last = self._last  # read once: a thread without the lock may replace it
         vectors = last[1] if last and last[0] == roots else Vectors(roots)
         self._last = roots, vectors
-        lasting = [*_renewed(spaces), *self._warnings, *ignored_choices(self._layout.roots)]
-        return Meaning(self.embedder, vectors, (*lasting, *chain(*(warnings for _, warnings in pairs))), self._recheck)
+        common_warnings = [*_renewed(spaces), *self._warnings, *ignored_choices(self._layout.roots)]
+        return Meaning(
+            self.embedder, vectors, (*common_warnings, *chain(*(warnings for _, warnings in pairs))), self._recheck
+        )
 
     def _report_progress(self, source: str, done: int, total: int) -> None:
         if self._progress is not None:

@@ -59,9 +59,9 @@ class Watch:
         self._paused = True
         self._thread = threading.Thread(target=self._run, name="rye-watch", daemon=True)
         self._scanned = 0.0
-        self._told = False
+        self._notified = False
         fixed = any(root.client is not None and root.client.is_fixed for root in registry.roots)
-        self._lasting = _UNWATCHED if fixed else float("inf")
+        self._reuse_seconds = _UNWATCHED if fixed else float("inf")
 
     def start(self) -> None:
         """Start the thread; it indexes nothing before :meth:`resume`."""
@@ -118,8 +118,8 @@ class Watch:
         for change in changes:
             if self._stop.is_set():
                 return
-            if not self._told and not self._registry.is_current:
-                self._told = True
+            if not self._notified and not self._registry.is_current:
+                self._notified = True
                 self._changed(())
             if self._places() != places:
                 self._registry.max_staleness = 0.0
@@ -133,7 +133,7 @@ class Watch:
                 before = self._scanned
                 report = self._refresh()
                 if report and not report.stale and not self._stop.is_set():
-                    self._registry.max_staleness = self._lasting
+                    self._registry.max_staleness = self._reuse_seconds
                 if change or (before and report and (report.added or report.changed or report.removed)):
                     self._changed(tuple(Path(path) for _, path in change))
 
