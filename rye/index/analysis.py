@@ -219,12 +219,12 @@ def _camel(piece: str) -> list[str]:
     if piece.isascii():
         return with_borders(piece).split("_")
     cuts, number = [0], _NUMBERED.search(piece)
-    for i, (before, here) in enumerate(pairwise(piece), 1):
+    for i, (before, current) in enumerate(pairwise(piece), 1):
         rises = before.islower() or before.isdigit()
         after = piece[i + 1 : i + 3]
         is_plural = after[:1] == "s" and not after[1:].isalpha()
         ends_acronym = before.isupper() and after[:1].islower() and not is_plural
-        if (here.isupper() and (rises or ends_acronym)) or (number and number.start() == i):
+        if (current.isupper() and (rises or ends_acronym)) or (number and number.start() == i):
             cuts.append(i)
     return [piece[a:b] for a, b in pairwise([*cuts, len(piece)])]
 

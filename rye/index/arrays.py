@@ -138,25 +138,25 @@ def _sorted(offsets: Ints, buffer: bytes) -> tuple[Ints, Bools]:
     starts, sizes = offsets[:-1], np.diff(offsets) - 1
     # the eight bytes that begin at every byte of the buffer, overlapping, without a copy
     words = np.ndarray((len(buffer) + 1,), ">u8", buffer + bytes(_WORD), strides=(1,))
-    order, fresh = np.arange(len(sizes)), np.zeros(len(sizes), bool)
+    order, starts_group = np.arange(len(sizes)), np.zeros(len(sizes), bool)
     # places: the places in the order of this round's strings; group: the group number of each
     places, group, at = order.copy(), np.zeros(len(sizes), np.int64), 0
     while len(places):
-        some = order[places]
-        left = np.minimum(sizes[some] - at, _WORD).clip(0)  # bytes of each string in this word
-        word = words[starts[some] + np.minimum(at, sizes[some])].astype(np.uint64)
+        numbers = order[places]
+        left = np.minimum(sizes[numbers] - at, _WORD).clip(0)  # bytes of each string in this word
+        word = words[starts[numbers] + np.minimum(at, sizes[numbers])].astype(np.uint64)
         above = left < _WORD
         word[above] &= ~(~np.uint64(0) >> (8 * left[above]).astype(np.uint64))
         # words are replaced by their ranks, which leave room for the group above them
         sorting = np.argsort((group << _HALF) | np.unique(word, return_inverse=True)[1] if at else word)
-        some, word, group = some[sorting], word[sorting], group[sorting]
-        first = np.ones(len(some), bool)
+        numbers, word, group = numbers[sorting], word[sorting], group[sorting]
+        first = np.ones(len(numbers), bool)
         first[1:] = (word[1:] != word[:-1]) | (group[1:] != group[:-1])
-        order[places] = some
-        fresh[places] |= first
+        order[places] = numbers
+        starts_group[places] |= first
         group, at = np.cumsum(first) - 1, at + _WORD
         begins = np.flatnonzero(first)
         # per group: whether it has several strings, one of which continues
-        again = np.logical_or.reduceat(sizes[some] > at, begins) & (np.diff(begins, append=len(some)) > 1)
+        again = np.logical_or.reduceat(sizes[numbers] > at, begins) & (np.diff(begins, append=len(numbers)) > 1)
         places, group = places[again[group]], group[again[group]]
-    return order, fresh
+    return order, starts_group

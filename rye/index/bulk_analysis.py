@@ -159,9 +159,9 @@ class Interned(defaultdict[str, int]):
 
     def taken(self) -> list[str]:
         """Return the keys that were added since the last call."""
-        fresh = list(islice(reversed(self), len(self) - self._taken))
+        new_keys = list(islice(reversed(self), len(self) - self._taken))
         self._taken = len(self)
-        return fresh[::-1]
+        return new_keys[::-1]
 
 
 class Vocabulary:
@@ -200,12 +200,12 @@ class Vocabulary:
     def _learn(self, chunks: Sequence[str]) -> Int32s:
         """Return the number of each chunk; analyze those with a new spelling."""
         chunk_numbers = np.fromiter(map(self._spellings.__getitem__, spelled(chunks)), np.int32, len(chunks))
-        terms, owners, offsets, counts = analyze_spelled(fresh := self._spellings.taken())
+        terms, owners, offsets, counts = analyze_spelled(new_spellings := self._spellings.taken())
         numbers = np.fromiter(map(self.terms.__getitem__, terms), np.int32, len(terms))
         order = np.argsort(owners, kind="stable")
         self.token_terms.frombytes(numbers[order].tobytes())
         self.token_offsets.frombytes(offsets[order].astype(np.int32).tobytes())
-        sizes = np.bincount(owners, minlength=len(fresh))
+        sizes = np.bincount(owners, minlength=len(new_spellings))
         self.starts.extend(accumulate(sizes.tolist(), initial=self.starts.pop()))
         self.part_counts.extend(counts.tolist())
         return chunk_numbers

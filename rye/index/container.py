@@ -121,10 +121,10 @@ Parts = Mapping[str, Array | Pieces]
 """Arrays to write, by name."""
 
 
-def write(path: Path, arrays: Parts, meta: Mapping[str, Any], *, lasting: bool = True) -> None:
+def write(path: Path, arrays: Parts, meta: Mapping[str, Any], *, durable: bool = True) -> None:
     """Write arrays and JSON-able ``meta`` to a new file.
 
-    A large file is flushed to disk if it is ``lasting``. Damage to a smaller one by a power loss is detected on
+    A large file is flushed to disk if it is ``durable``. Damage to a smaller one by a power loss is detected on
     opening.
     """
     # the header comes first, so offsets and checksums are computed before writing
@@ -146,7 +146,7 @@ def write(path: Path, arrays: Parts, meta: Mapping[str, Any], *, lasting: bool =
             check_cancelled()
             handle.writelines(_blocks(array))
             handle.write(b"\0" * (-array.nbytes % _ALIGN))
-        if lasting and handle.tell() > FULL_CHECK_BYTES:
+        if durable and handle.tell() > FULL_CHECK_BYTES:
             handle.flush()
             os.fsync(handle.fileno())
 

@@ -176,12 +176,12 @@ def _united(tables: Sequence[Strings]) -> tuple[Packed, list[Numbers]]:
     for at in range(len(cuts) + 1):
         check_cancelled()
         slices = [table.part(*own[at : at + 2]) for table, own in zip(tables, borders, strict=True)]
-        some, places = united(slices)
-        packed.append(some)
+        union, places = united(slices)
+        packed.append(union)
         ends = np.cumsum([len(offsets) - 1 for offsets, _ in slices])
         for own, new in zip(maps, np.split(places, ends), strict=False):
             own.append((new + count).astype(np.int32))
-        count += len(some[0]) - 1
+        count += len(union[0]) - 1
     starts = ends_of([len(text) for _, text in packed])
     offsets = [own[:-1] + start for (own, _), start in zip(packed, starts, strict=False)]
     table = np.concatenate([*offsets, starts[-1:]]), b"".join(text for _, text in packed)

@@ -249,7 +249,7 @@ def _write_keywords(path: Path, runs: Sequence[Path]) -> bool:
     """Write the merged keyword terms of segments to a file; runs in a worker."""
     segments = list(map(Segment, runs))
     arrays = merge_keywords(segments, renumbered([segment.all_live() for segment in segments]))
-    container.write(path, arrays, {}, lasting=False)
+    container.write(path, arrays, {}, durable=False)
     del segments, arrays
     release_memory()  # the worker is done while its parent goes on
     return True

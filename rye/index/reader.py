@@ -163,9 +163,9 @@ class Reader:
         numbers = self.part_numbers(docs)
         places = np.empty(len(docs), np.int64)
         for number in np.flatnonzero(np.bincount(numbers)).tolist():
-            part, here = self.parts[number], numbers == number
+            part, in_part = self.parts[number], numbers == number
             ranks = part.segment.name_rank if by_name else part.segment.rank
-            places[here] = ranks[docs[here] - part.base]
+            places[in_part] = ranks[docs[in_part] - part.base]
         return places
 
     def tie_key(self, doc: int) -> tuple[int, str, str, str]:

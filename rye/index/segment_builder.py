@@ -112,9 +112,9 @@ def derived_arrays(ordered: Packed, columns: Columns) -> Arrays:
     return stem_arrays(terms) | signature_arrays(terms) | ranks
 
 
-def write_segment(path: Path, arrays: container.Parts, docs: int, *, lasting: bool = True) -> None:
+def write_segment(path: Path, arrays: container.Parts, docs: int, *, durable: bool = True) -> None:
     """Write a segment to a new file."""
-    container.write(path, arrays, {"docs": docs, "fields": list(TEXT_FIELDS)}, lasting=lasting)
+    container.write(path, arrays, {"docs": docs, "fields": list(TEXT_FIELDS)}, durable=durable)
 
 
 _NOT_DERIVED = derived_arrays(pack([]), Columns())
@@ -214,21 +214,21 @@ def _sorted_tokens(tokens: list[_Tokens], starts: Ints, width: int) -> Iterator[
         starts: By word number, the rank of the term, shifted left by ``width``.
         width: Bits of a slot.
     """
-    low = max(int(some.places.max(initial=0)) for some in tokens).bit_length()
+    low = max(int(batch.places.max(initial=0)) for batch in tokens).bit_length()
     if int(starts.max(initial=0)).bit_length() + low >= _WORD_BITS:  # millions of documents with millions of terms
-        keys = np.concatenate([starts[some.words] + some.slots for some in tokens])
-        positions = np.concatenate([some.places for some in tokens]).astype(np.int64)
+        keys = np.concatenate([starts[batch.words] + batch.slots for batch in tokens])
+        positions = np.concatenate([batch.places for batch in tokens]).astype(np.int64)
         order = np.lexsort((positions, keys))
         yield keys[order], positions[order]
         return
-    borders = ends_of([len(some.words) for some in tokens])
+    borders = ends_of([len(batch.words) for batch in tokens])
     rows = np.empty(int(borders[-1]), np.int64)  # term | slot | position of every token
-    for (begin, end), some in zip(pairwise(borders.tolist()), tokens, strict=True):
+    for (begin, end), batch in zip(pairwise(borders.tolist()), tokens, strict=True):
         row = rows[begin:end]
-        np.take(starts, some.words, out=row, mode="clip")
-        row += some.slots
+        np.take(starts, batch.words, out=row, mode="clip")
+        row += batch.slots
         row <<= low
-        row |= some.places
+        row |= batch.places
     tokens.clear()
     rows.sort()
     term = width + low
@@ -337,5 +337,5 @@ class SegmentBuilder:
         columns = self._documents.columns
         arrays = texts | self._documents.keywords_and_edges() | columns.arrays()
         arrays |= _NOT_DERIVED if interim else derived_arrays(terms, columns)
-        write_segment(path, arrays, len(self), lasting=not interim)
+        write_segment(path, arrays, len(self), durable=not interim)
         return len(self)

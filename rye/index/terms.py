@@ -180,10 +180,10 @@ def places(text: Text, piece: Piece) -> Ints:
     blocks = [np.empty(0, np.int64)]
     for begin in range(0, last, _BLOCK):
         end = min(begin + _BLOCK, last)
-        here = text[begin + least : end + least] == first
+        candidates = text[begin + least : end + least] == first
         for offset, unit in other_units[:_SCANNED]:
-            here &= text[begin + offset : end + offset] == unit
-        blocks.append(np.flatnonzero(here) + begin)
+            candidates &= text[begin + offset : end + offset] == unit
+        blocks.append(np.flatnonzero(candidates) + begin)
     at = np.concatenate(blocks)
     return at[_matching_units(text, other_units[_SCANNED:], at, np.arange(len(at)))]
 

@@ -315,11 +315,11 @@ def _products(matrix: Array, rows: Ints, query: Floats) -> Floats:
     products = np.empty(len(rows), np.float32)
     integers, floats = np.empty((BLOCK, len(query)), np.int16), np.empty((BLOCK, len(query)), np.float32)
     for start in range(0, len(rows), BLOCK):
-        some = rows[start : start + BLOCK]
+        block_rows = rows[start : start + BLOCK]
         # any mode except "clip" makes another copy, to keep ``out`` unchanged on an error
-        np.take(matrix, some, axis=0, out=integers[: len(some)], mode="clip")
-        np.copyto(floats[: len(some)], integers[: len(some)])
-        np.dot(floats[: len(some)], query, out=products[start : start + len(some)])
+        np.take(matrix, block_rows, axis=0, out=integers[: len(block_rows)], mode="clip")
+        np.copyto(floats[: len(block_rows)], integers[: len(block_rows)])
+        np.dot(floats[: len(block_rows)], query, out=products[start : start + len(block_rows)])
     return products
 
 

@@ -155,12 +155,15 @@ def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> 
     listed = place_of(root) in trust.lists
     by_key = (not kind.code and bool(trust.named(kind.fingerprint)) for kind in kinds)
     pairs = zip(kinds, by_key, strict=True)
-    alone = np.asarray([is_trusted or (listed and kind.may_be_listed) for kind, is_trusted in pairs], bool)
-    of_kind = [(0, 0) if is_alone else judged(kind) for kind, is_alone in zip(kinds, alone.tolist(), strict=True)]
+    individual = np.asarray([is_trusted or (listed and kind.may_be_listed) for kind, is_trusted in pairs], bool)
+    of_kind = [
+        (0, 0) if is_individual else judged(kind)
+        for kind, is_individual in zip(kinds, individual.tolist(), strict=True)
+    ]
     # per document: numbers of verdict and signer, initially those of its kind
     rows = np.asarray(of_kind, np.int64).reshape(-1, 2)[kind_of]
     types = segment.types
-    for doc in np.flatnonzero(alone[kind_of]).tolist():
+    for doc in np.flatnonzero(individual[kind_of]).tolist():
         rows[doc] = judged(segment.evidence[doc], TYPE_NAMES[types[doc]], segment.ids[doc], segment.paths[doc])
     # signers are numbered in order of appearance; on disk they are sorted
     signers = sorted(numbers)
