@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from rye.cluster.client import Cluster
-from rye.cluster.faults import of_answer, shown
+from rye.cluster.faults import answer_error, shown
 from rye.errors import EnvironmentFault
 
 _BYTES: Final = 4 << 20
@@ -97,4 +97,4 @@ def _check(cluster: Cluster, row: Mapping[str, Any]) -> None:
     if status == 429:
         message = f"{cluster.address} refused a document again and again: it has too much to do"
         raise EnvironmentFault("cluster-busy", message, hint="try again later, or give its nodes more heap")
-    raise of_answer(cluster.address, status, {"error": error}, shown(cluster.health()))
+    raise answer_error(cluster.address, status, {"error": error}, shown(cluster.health()))

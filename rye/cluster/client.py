@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rye.cluster.faults import LOGIN, TOO_MANY, of_answer, of_connection, reading, reason_of, shown
+from rye.cluster.faults import LOGIN, TOO_MANY, answer_error, connection_error, reading, reason_of, shown
 from rye.errors import ArgumentError, EnvironmentFault, UnavailableError
 
 if TYPE_CHECKING:
@@ -171,11 +171,11 @@ class Cluster:
             yield
         except Unreachable as error:
             late, tls = isinstance(error, ConnectionTimeout), isinstance(error, SSLError)
-            raise of_connection(self.address, str(error.error), is_tls=tls, is_late=late) from None
+            raise connection_error(self.address, str(error.error), is_tls=tls, is_late=late) from None
         except TransportError as error:
             is_theirs = not isinstance(error.status_code, int) or error.status_code >= 500
             health = self.health() if is_theirs else "rye help cluster says what a cluster needs"
-            raise of_answer(self.address, error.status_code, error.info, health) from None
+            raise answer_error(self.address, error.status_code, error.info, health) from None
         except (OpenSearchException, RecursionError, ValueError) as error:
             message = f"{self.address} gave an answer that cannot be read: {shown(error)}"
             raise EnvironmentFault("cluster-error", message, hint="is it OpenSearch 2.19 or newer?") from None
@@ -246,7 +246,7 @@ class Cluster:
         status = answer.get("status") if isinstance(answer, dict) else None
         why = (reason_of(answer) if isinstance(answer, dict) else "it is not an object") or "some shards did not answer"
         if status in (401, 403, 429) or TOO_MANY in why:
-            raise of_answer(self.address, status, answer, "")
+            raise answer_error(self.address, status, answer, "")
         if self.status(index) == "red":
             message = f"{self.address} is red, a part of it is on no node: {shown(why)}"
             hint = f"{self.health()}; start the node that is missing, or restore a snapshot"

@@ -48,7 +48,7 @@ def reason_of(info: Any) -> str:
     return str(info) if info else ""
 
 
-def of_connection(address: object, problem: str, *, is_tls: bool, is_late: bool) -> EnvironmentFault:
+def connection_error(address: object, problem: str, *, is_tls: bool, is_late: bool) -> EnvironmentFault:
     """Return the error for a request that got no answer.
 
     Args:
@@ -59,7 +59,7 @@ def of_connection(address: object, problem: str, *, is_tls: bool, is_late: bool)
     """
     lowered = problem.lower()
     if is_tls or "certificate" in lowered or "ssl" in lowered:
-        return _of_certificate(address, problem)
+        return _certificate_error(address, problem)
     if is_late:
         message, hint = f"{address} did not answer in time", "look at the load of the cluster, and try again"
         return EnvironmentFault("cluster-timeout", message, hint=hint)
@@ -68,7 +68,7 @@ def of_connection(address: object, problem: str, *, is_tls: bool, is_late: bool)
     return EnvironmentFault("cluster-unreachable", message, hint=hint)
 
 
-def _of_certificate(address: object, problem: str) -> EnvironmentFault:
+def _certificate_error(address: object, problem: str) -> EnvironmentFault:
     lowered = problem.lower()
     if "wrong version number" in lowered or "record layer failure" in lowered:
         message = f"what listens at {address} does not speak TLS"
@@ -85,7 +85,7 @@ def _of_certificate(address: object, problem: str) -> EnvironmentFault:
     return EnvironmentFault("cluster-certificate", message, hint=hint)
 
 
-def of_answer(address: object, status: Any, info: Any, health: str) -> EnvironmentFault:
+def answer_error(address: object, status: Any, info: Any, health: str) -> EnvironmentFault:
     """Return the error for a request that the cluster refused.
 
     Args:
@@ -96,7 +96,7 @@ def of_answer(address: object, status: Any, info: Any, health: str) -> Environme
     """
     reason = shown(reason_of(info))
     if "cluster_block_exception" in str(info) or "blocked by" in reason:
-        return _of_block(address, reason)
+        return _block_error(address, reason)
     if status == 401:
         message = f"{address} refused the login, or wants one"
         return EnvironmentFault("cluster-login", message, hint=f"check {LOGIN} (NAME:PASSWORD), or {_CERT}")
@@ -116,7 +116,7 @@ def of_answer(address: object, status: Any, info: Any, health: str) -> Environme
     return EnvironmentFault("cluster-error", message, hint=health)
 
 
-def _of_block(address: object, reason: str) -> EnvironmentFault:
+def _block_error(address: object, reason: str) -> EnvironmentFault:
     if _DISK in reason:
         message = f"{address} takes no writes: a disk of the cluster is nearly full"
         hint = "free space or add a node; OpenSearch allows writes again by itself"

@@ -98,7 +98,7 @@ def _items(listed: SpaceList, folder: Path, root: Root) -> Iterator[ListedItem]:
             yield row
 
 
-def _is_as(row: ListedItem | None, digest: str) -> bool:
+def _is_listed_with(row: ListedItem | None, digest: str) -> bool:
     """Return whether a list has an item with these bytes. A link is listed with its target, which is not known here."""
     return row is not None and (row.mode == _LINK or row.sha256 == digest)
 
@@ -226,7 +226,7 @@ class CheckedLists:
             return read, ""
         read = read._replace(evidence=by_list(read.evidence, read.origin, trust))
         row = held.rows.get((number, path))
-        if not counts or _is_as(row, hashlib.sha256(read.data).hexdigest()):
+        if not counts or _is_listed_with(row, hashlib.sha256(read.data).hexdigest()):
             return read, ""
         name = f"the signed list of {held.root.source}"
         if row is None:

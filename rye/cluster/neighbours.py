@@ -107,7 +107,6 @@ class Neighbours:
         self._add(rows)
 
     def _edges_of(self, row: Row) -> list[Edge]:
-        """Return the references in the bytes of an item."""
         if row.mark not in self._edges:
             read = row.read
             resolve_beside = partial(beside, row.root.client, row.path) if row.root.client else None

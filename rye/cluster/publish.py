@@ -115,7 +115,7 @@ class PublishOptions(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Before:
+class _Live:
     """The live generation: its index, empty if there is none, and its notes, None if they have another format."""
 
     index: str
@@ -168,7 +168,7 @@ class Publisher:
             EnvironmentFault: The cluster failed, another publisher is at work, or a file changed meanwhile.
         """
         self._cluster.check_version()
-        before = self._before()
+        before = self._live()
         if not self._items.marks and not (before.notes and self._owner in before.notes.owners):
             hint = "choose others with --space or --scope; by default those of the project are published"
             raise ArgumentError("nothing-to-publish", f"{self._owner} has no items, here or there", hint=hint)
@@ -179,7 +179,7 @@ class Publisher:
             self._generations.set_replicas(before.index, options.replicas)
             return self._report(before, _Plan([], [], (), len(self._items.marks)))
         with PublishLock(self._cluster, self._owner) as lock:
-            before = self._before()
+            before = self._live()
             plan = self._plan(before, repair=options.repair)
             self._check_removals(plan, before, yes=options.yes)
             new = self._generations.new_name()
@@ -192,19 +192,19 @@ class Publisher:
                 self._generations.discard(new)
                 raise
             self._generations.sweep({before.index, new})
-        return self._report(_Before(new, notes), plan)
+        return self._report(_Live(new, notes), plan)
 
-    def _before(self) -> _Before:
+    def _live(self) -> _Live:
         generation = find_generation(self._cluster)
         if generation is None:
-            return _Before("", None)
+            return _Live("", None)
         index, meta = generation
         if meta.get("format") != FORMAT:
-            return _Before(index, None)
+            return _Live(index, None)
         with self._cluster.faults():
             return _Before(index, PublishedNotes.read(meta))
 
-    def _is_current(self, before: _Before, shards: int | None) -> bool:
+    def _is_current(self, before: _Live, shards: int | None) -> bool:
         """Return whether the registry already has exactly these items.
 
         Raises:
@@ -230,7 +230,7 @@ class Publisher:
         """Return the document ids of the owner's signed lists in the registry."""
         return [note.document for note in notes.lists if note.owner == self._owner] if notes else []
 
-    def _plan(self, before: _Before, *, repair: bool) -> _Plan:
+    def _plan(self, before: _Live, *, repair: bool) -> _Plan:
         """Compare the marks in the registry with the local ones; return what to do."""
         marks = self._items.marks
         published: dict[str, bool] = {}  # document → whether it is what rye would write
@@ -294,7 +294,7 @@ class Publisher:
                     return
                 body["search_after"] = hits[-1]["sort"]
 
-    def _compared(self, before: _Before) -> Iterator[tuple[str, bool]]:
+    def _compared(self, before: _Live) -> Iterator[tuple[str, bool]]:
         """Yield the id of every document of the owner, and whether it is what rye would write."""
         numbers = {facts: at for at, facts in enumerate(before.notes.roots if before.notes else ()) if facts}
         known = [mark for mark in self._items.marks if self._has_root(mark, numbers)]
@@ -306,7 +306,7 @@ class Publisher:
     def _has_root(self, mark: str, numbers: Mapping[RootFacts, int]) -> bool:
         return self._items.place_of(self._items.marks[mark]).root in numbers
 
-    def _check_removals(self, plan: _Plan, before: _Before, *, yes: bool) -> None:
+    def _check_removals(self, plan: _Plan, before: _Live, *, yes: bool) -> None:
         """Raise an error if too many items would be removed without ``yes``."""
         removed, count, items = plan.count("remove"), plan.before, f"the {plan.before:,} items of {self._owner}"
         if before.index and before.notes is None:
@@ -386,7 +386,7 @@ class Publisher:
             )
         self._generations.wait(new)
 
-    def _report(self, now: _Before, plan: _Plan) -> PublishReport:
+    def _report(self, now: _Live, plan: _Plan) -> PublishReport:
         owners = now.notes.owners if now.notes else {}
         warnings = []
         if now.notes and (lost := sum(owned.count for owned in owners.values()) - now.notes.count):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rye.cluster.faults import of_answer, of_connection
+from rye.cluster.faults import answer_error, connection_error
 
 ADDRESS = "opensearch+https://host:9200/skills"
 
@@ -25,7 +25,7 @@ CONNECTIONS = {
 @pytest.mark.parametrize("problem", CONNECTIONS)
 def test_a_connection_that_fails_says_why(problem: str) -> None:
     """Nothing there, an authority that is not known, a certificate that is asked for, the wrong port."""
-    error = of_connection(ADDRESS, problem, is_tls="SSL" in problem or "certificate" in problem, is_late=False)
+    error = connection_error(ADDRESS, problem, is_tls="SSL" in problem or "certificate" in problem, is_late=False)
     code, remedy = CONNECTIONS[problem]
     assert error.code == code
     assert remedy in error.hint
@@ -33,7 +33,7 @@ def test_a_connection_that_fails_says_why(problem: str) -> None:
 
 def test_an_answer_that_does_not_come_in_time_is_not_called_unreachable() -> None:
     """The cluster is there, and has too much to do."""
-    assert of_connection(ADDRESS, "Read timed out", is_tls=False, is_late=True).code == "cluster-timeout"
+    assert connection_error(ADDRESS, "Read timed out", is_tls=False, is_late=True).code == "cluster-timeout"
 
 
 def answer(reason: str, kind: str = "security_exception") -> dict[str, object]:
@@ -74,7 +74,7 @@ ANSWERS = {
 def test_a_refusal_says_what_to_do(name: str) -> None:
     """A full disk is not a missing right, and a wrong password is not a lost shard."""
     status, info, code, remedy = ANSWERS[name]
-    error = of_answer(ADDRESS, status, info, "the state of the cluster")
+    error = answer_error(ADDRESS, status, info, "the state of the cluster")
     assert error.code == code
     assert remedy in error.hint
     assert str(error).isprintable()
