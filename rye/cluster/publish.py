@@ -202,7 +202,7 @@ class Publisher:
         if meta.get("format") != FORMAT:
             return _Live(index, None)
         with self._cluster.faults():
-            return _Before(index, PublishedNotes.read(meta))
+            return _Live(index, PublishedNotes.read(meta))
 
     def _is_current(self, before: _Live, shards: int | None) -> bool:
         """Return whether the registry already has exactly these items.
@@ -244,7 +244,7 @@ class Publisher:
         for mark in write:
             kind, item_id = self._items.key_of(marks[mark])
             path = _spelled(self._items.place_of(marks[mark]))
-            action = "change" if path in changed or mark in there else "add"
+            action = "change" if path in changed or mark in published else "add"
             changes.append(DocumentChange(action, kind, item_id, path))
         changes += self._changed_lists(before.notes)
         changes.sort(key=lambda change: (change.type, change.id, change.path))
@@ -259,7 +259,7 @@ class Publisher:
         for facts, own_list in local_lists.items():
             if own_list.document not in known:
                 yield DocumentChange("change" if facts in before else "add", _LIST, own_list.source, LIST_FILE)
-        for facts in filter(None, before - here.keys()):
+        for facts in filter(None, before - local_lists.keys()):
             source = ":".join(filter(None, (facts.space, facts.bundle, facts.place)))
             yield DocumentChange("remove", _LIST, source, LIST_FILE)
 
@@ -268,7 +268,7 @@ class Publisher:
         for hit in self._pages(index, {"term": {"owner": self._owner}}, {"stored_fields": "_none_"}, _PAGE):
             yield str(hit["sort"][0])
 
-    def _described(self, before: _Before, names: Sequence[str]) -> Iterator[DocumentChange]:
+    def _described(self, before: _Live, names: Sequence[str]) -> Iterator[DocumentChange]:
         """Yield a change for each document to delete: ``change`` if a local item is in its place, else ``remove``."""
         roots = before.notes.roots if before.notes else ()
         shape = {"docvalue_fields": ["root", "type", "id", "path"], "_source": False}
@@ -329,10 +329,10 @@ class Publisher:
             raise EnvironmentFault("changed-meanwhile", message, hint="publish again")
         return beside or (own.model if own and self._items.owned().vectors else None)
 
-    def _fill(self, new: str, before: _Before, plan: _Plan, options: PublishOptions) -> PublishedNotes:
+    def _fill(self, new: str, before: _Live, plan: _Plan, options: PublishOptions) -> PublishedNotes:
         """Make the new generation; return its notes."""
         items, cluster = self._items, self._cluster
-        base = before if before.notes is not None else _Before("", None)
+        base = before if before.notes is not None else _Live("", None)
         notes = base.notes or PublishedNotes()
         shape = {"shards": options.shards, "replicas": options.replicas}
         self._generations.make(new, base.index, **shape)

@@ -519,7 +519,7 @@ class ClusterSearch:
     def _results(self, answer: _Answer) -> tuple[tuple[SearchResult, ...], tuple[str, ...]]:
         """Return the hits as results, judged from the bytes that came with them; their paths are addresses."""
         reader, numbers = self.hits.indexed([*answer.rows, *self.hits.copies(answer.rows)])
-        states = States(reader, reader, lambda: self._here.trust, self._here.now)
+        states = States(reader, reader, lambda: self._local.trust, self._local.now)
         conditions = [node for node in (answer.query, *self._binder.filters) if has_verdict(node)]
         kept = [
             row for row in answer.rows if all(_holds(node, numbers[row.mark], states, reader) for node in conditions)
