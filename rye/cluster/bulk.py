@@ -25,7 +25,7 @@ _TRIES: Final = 6
 
 
 class Action(NamedTuple):
-    """A document to write, or to delete if it has no `source`."""
+    """A document to write, or to delete if it has no ``source``."""
 
     id: str
     source: Mapping[str, Any] | None

@@ -160,7 +160,7 @@ class Generations:
             self._cluster.client.indices.delete(index=new, params=params)
 
     def sweep(self, kept: Collection[str]) -> None:
-        """Remove all generations except `kept`, including those that killed publishers left behind."""
+        """Remove all generations except ``kept``, including those that killed publishers left behind."""
         with self._cluster.faults():
             indexes = self._cluster.client.indices.get(
                 index=f"{self._name}-*", params={"filter_path": "*.settings.index.uuid"}

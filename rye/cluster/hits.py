@@ -128,7 +128,7 @@ class FetchedHits:
         return self.matching({"terms": {"entry": entries}}, _MOST_COPIES) if entries else []
 
     def copies(self, rows: Sequence[Row]) -> list[Row]:
-        """Return the other items, in any space, with the same type and id as one of `rows`."""
+        """Return the other items, in any space, with the same type and id as one of ``rows``."""
         if not rows or not self._of.notes.copies:
             return []
         keys = [f"key{SEPARATOR}{clean(f'{row.read.item.type}:{row.read.item.id}')}" for row in rows]

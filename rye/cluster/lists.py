@@ -117,7 +117,7 @@ def _content(text: str, room: int) -> bytes:
     """Decode the bytes of a list.
 
     Raises:
-        ValueError: The text is not an encoded list, or the list is larger than `room`.
+        ValueError: The text is not an encoded list, or the list is larger than ``room``.
     """
     try:
         decoder = zlib.decompressobj()

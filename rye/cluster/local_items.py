@@ -53,7 +53,7 @@ class LocalItems:
 
     Attributes:
         marks: Mark → number of the document in the reader.
-        vectors: The argument `vectors`.
+        vectors: The argument ``vectors``.
     """
 
     def __init__(self, reader: Reader, states: States, owner: str, vectors: ItemVectors | None = None) -> None:

@@ -60,7 +60,7 @@ class Neighbours:
         return self._hits.indexed(rows, self._edges_of)[0]
 
     def _step(self, last: Sequence[Row], direction: Direction) -> None:
-        """Add the items that `last` refer to, those that refer to them, and all that these references may name."""
+        """Add the items that ``last`` refer to, those that refer to them, and all that these references may name."""
         names = set[str]()
         if direction is not Direction.OUT:
             names = {word for row in last for word in called(row.read.item)}

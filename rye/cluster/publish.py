@@ -40,7 +40,7 @@ _MERGED: Final = 0.1
 _OWNER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _PAGE: Final = 10_000
 _FULL_PAGE: Final = 200
-"""Documents per answer: `_PAGE` if only ids are fetched, `_FULL_PAGE` for whole documents."""
+"""Documents per answer: ``_PAGE`` if only ids are fetched, ``_FULL_PAGE`` for whole documents."""
 
 
 def check_owner(name: str) -> str:

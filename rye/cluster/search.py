@@ -325,7 +325,7 @@ class ClusterSearch:
         return wider
 
     def _ask(self, stage: str, query: Bound, parts: Sequence[str] = ()) -> _Answer:
-        """Return the page of one query; note which of `parts` the registry lacks."""
+        """Return the page of one query; note which of ``parts`` the registry lacks."""
         request = self.request
         scored = self._among(self._compile(query), self._named())
         order = [_ORDERS[request.sort_by], *_BY_TIES]

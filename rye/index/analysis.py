@@ -394,7 +394,7 @@ def _glob_in_run(piece: str) -> list[str]:
 
 
 def locate_chunks(normalized: str, start: int = 0) -> Iterator[tuple[int, str]]:
-    """Yield the first character and the text of every chunk of normalized text; `start` must not be in a chunk."""
+    """Yield the first character and the text of every chunk of normalized text; ``start`` must not be in a chunk."""
     return ((match.start(), match.group()) for match in _pattern_for(normalized).finditer(normalized, start))
 
 

@@ -35,7 +35,7 @@ def pack_keywords(ordered: Packed, owners: Ints, docs: Ints) -> Arrays:
 
 _FOLDERS = tuple(f"{folder}/" for folder in TYPE_OF_FOLDER)
 _AFTER, _WHOLE = "+", "="
-"""Prefixes of a stored path: `_AFTER` if it begins with type folder and id, which are left out, else `_WHOLE`."""
+"""Prefixes of a stored path: ``_AFTER`` if it begins with type folder and id, which are left out, else ``_WHOLE``."""
 
 
 def pack_paths(paths: Sequence[str], types: Sequence[int], ids: Sequence[str]) -> Arrays:

@@ -137,7 +137,7 @@ def _pack_edges(targets: list[_Target], rows: Sequence[Ints]) -> Arrays:
 
     Args:
         targets: The targets; the list is emptied, so that their memory is freed early.
-        rows: Documents, kinds, lines, and places of the targets in `targets`.
+        rows: Documents, kinds, lines, and places of the targets in ``targets``.
     """
     docs, kinds, lines, numbers = rows
     # targets are numbered in order of appearance; the segment has them in byte order

@@ -54,7 +54,7 @@ class Part:
 
 
 def _only(parts: Iterator[Part], snapshot: Snapshot, docs: Bools) -> tuple[LiveSegment, ...]:
-    """Return the segments of a snapshot with all documents deleted except those in `docs`; consumes its parts."""
+    """Return the segments of a snapshot with all documents deleted except those in ``docs``; consumes its parts."""
     segments = []
     for listed, part in zip(snapshot.segments, parts, strict=False):
         live = part.live & docs[part.base : part.base + len(part.live)]

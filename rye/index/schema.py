@@ -205,7 +205,7 @@ def keyword_terms(key: str, values: Sequence[str]) -> list[str]:
 
 
 def _is_usual(text: str, values: Sequence[str]) -> bool:
-    """Return whether the values, which are the lines of `text`, are ASCII that :func:`clean` does not change."""
+    """Return whether the values, which are the lines of ``text``, are ASCII that :func:`clean` does not change."""
     if not text.isascii() or text.encode("ascii").translate(None, _PRINTABLE) or text.count("\n") != len(values) - 1:
         return False
     return " \n" not in f"{text}\n" and "\n " not in f"\n{text}" and max(map(len, values)) <= _MAX_VALUE

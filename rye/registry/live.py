@@ -60,7 +60,7 @@ class Live:
     def used(self, is_wanted: Callable[[], bool] = lambda: True) -> Iterator[Registry]:
         """Yield the registry, reopened if necessary.
 
-        If `is_wanted()` is still true after the block, index changes as they happen and make the missing vectors.
+        If ``is_wanted()`` is still true after the block, index changes as they happen and make the missing vectors.
         """
         with self._lock:
             if not self._closed and time.monotonic() - self._looked >= _LOOK:

@@ -283,7 +283,7 @@ class Indexes:
 
 
 def ranking_of(layout: Layout, trust: TrustSet, now: datetime, extra_roots: Sequence[Root] = ()) -> Ranking:
-    """Return the settings of the user and of bundles whose settings a trusted key signed; include `extra_roots`."""
+    """Return the settings of the user and of bundles whose settings a trusted key signed; include ``extra_roots``."""
     unsafe = () if layout.safe_user() else layout.in_space("user")
     local_sources = {root.source for root in layout.roots}
     elsewhere = [root for root in extra_roots if root.source not in local_sources]
