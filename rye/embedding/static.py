@@ -24,7 +24,7 @@ TOKENIZER: Final = "tokenizers/l2_supercat_tokenizer_config.json"
 """The files of WordLlama's package."""
 
 THRESHOLD: Final = 0.15
-"""See the knowledge item rye/embedding for the measurements."""
+"""The page ``rye/meaning`` has the measurements."""
 
 _TEXTS_AT_A_TIME: Final = 256
 

@@ -155,15 +155,21 @@ class Keyring:
             owner: The owner to write to the trust file.
             patterns: What it may sign, for the trust file; None for everything.
             not_after: Last moment at which it is valid, for the trust file.
-            trust: Whether to write the user's own trust file for it; None does so only for the first key.
+            trust: Whether to write the user's own trust file for it; None does so for the first key and for a limited
+                one, as only the trust file holds limits.
             encrypt: Whether to protect it with a passphrase; None does so if ``RYE_KEY_PASSPHRASE`` is set.
             replace: Whether a key of this name may be overwritten.
 
         Raises:
             SigningError: ``key-exists``, ``passphrase-needed``, ``trust-file``, ``unsafe-permissions``.
-            ArgumentError: ``bad-key-name``.
+            ArgumentError: ``bad-key-name``; ``bad-trust``: limits without a trust file.
         """
         check_name(name)
+        if patterns is not None or not_after is not None:
+            if trust is False:
+                message = "limits are kept in the trust file alone, and none is to be written"
+                raise ArgumentError("bad-trust", message, hint="leave out --no-trust, or --for and --not-after")
+            trust = True
         key = SigningKey.generate()
         entry = trust_file_bytes(key.public, owner=owner, patterns=patterns, not_after=not_after)
         encrypt = bool(self._environ.get(PASSPHRASE_VARIABLE)) if encrypt is None else encrypt
@@ -195,6 +201,7 @@ class Keyring:
     def rotate(self, name: str = DEFAULT_KEY, *, reason: str = "rotated") -> Rotated:
         """Replace a key by a new one with the same owner and limits, and revoke the old one.
 
+        A key without the user's own trust file gives way to one without: rotation trusts nothing that was not trusted.
         The old private key is kept under another name. If interrupted, this can be run again: the old key has the name
         until the new key is in its place.
 
@@ -205,21 +212,22 @@ class Keyring:
         path, old = self._path(name), self.public_key(name)
         encrypted = _ENCRYPTED in read_key_file(path) or bool(self._environ.get(PASSPHRASE_VARIABLE))
         secret = self._secret(f"the new key {name}") if encrypted else None
-        mine = self._own(old) or TrustEntry(old, "", TrustScope.USER)
-        key = SigningKey.generate()
-        data = restate(dataclasses.replace(mine, public=key.public, revoked=None))
-        trust_file = self.layout.user / TRUSTED_FOLDER / trust_file_name(key.public)
-        new = TrustChange("added", key.public.fingerprint, mine.owner, (str(trust_file),), writes=((trust_file, data),))
-        if mine.revoked is None:
-            write_changes([new, self.trust.revoke_key(dataclasses.replace(mine, public=old), reason=reason)])
-        else:
-            write_changes([new])
+        mine, key, changes, trust_file = self._own(old), SigningKey.generate(), list[TrustChange](), ""
+        if mine is not None:
+            path_of_trust = self.layout.user / TRUSTED_FOLDER / trust_file_name(key.public)
+            data, trust_file = restate(dataclasses.replace(mine, public=key.public, revoked=None)), str(path_of_trust)
+            writes = ((path_of_trust, data),)
+            changes.append(TrustChange("added", key.public.fingerprint, mine.owner, (trust_file,), writes=writes))
+        if mine is None or mine.revoked is None:
+            entry = dataclasses.replace(mine or TrustEntry(old, "", TrustScope.USER), public=old)
+            changes.append(self.trust.revoke_key(entry, reason=reason))
+        write_changes(changes)
         kept = self.folder / f"{name}-{old.fingerprint[:8]}.pem"
         if not kept.exists():
             write_secret(kept, read_key_file(path))
             write_atomically(kept.with_suffix(".pub"), old.pem.encode())
         save_signing_key(self.folder, key, name=name, passphrase=secret, replace=True)
-        facts = self._facts(name, key.public, path=str(path), encrypted=encrypted, trust_file=str(trust_file))
+        facts = self._facts(name, key.public, path=str(path), encrypted=encrypted, trust_file=trust_file)
         return Rotated(facts, old.fingerprint, str(kept))
 
     def _new_secret(self, name: str, *, replace: bool) -> bytes:

@@ -323,8 +323,10 @@ class SearchOptions(_Scope, SpaceOptions, _Page, _Hits, total=False):
             (),
             brief="Count all matches by these fields: type, space, category, tag, verdict, signer or a metadata key.",
             data="Fields whose values are counted over all matches: `type`, `space`, `category`, `tag`, `verdict`, "
-            "`signer`, `bundle`, `author`, `version`, metadata keys; `tag:25` lists up to 25; see `rye/looking-around`",
-            notes="also `space`, `category`, `verdict`, `signer`, `bundle`, `author`, `version` or a metadata key; "
+            "`signer`, `bundle`, `format`, `client`, `installed-from`, `author`, `version`, metadata keys; `tag:25` "
+            "lists up to 25; see `rye/looking-around`",
+            notes="also `space`, `category`, `verdict`, `signer`, `bundle`, `format`, `client`, `installed-from`, "
+            "`author`, `version` or a metadata key; "
             "`tag:25` lists up to 25 values; see `rye/looking-around`",
             words=("type", "space", "category", "tag", "verdict", "signer"),
             metavar="NAMES",

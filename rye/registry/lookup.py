@@ -9,6 +9,7 @@ the spaces, also if it does not exist.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher, get_close_matches
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from rye.search.explain import Explainer, Why
     from rye.search.request import Request
 
+_LINE = re.compile(r"(?::\d+){1,2}$")
+"""Line and column behind a path."""
 _SEARCH = "rye search finds items by what they say"
 _NAMED = 3
 """Maximum similar names in an error."""
@@ -93,6 +96,8 @@ def path_on_disk(text: str) -> str:
     if "\0" in text or not ("/" in text or os.sep in text or "." in text):
         return ""
     path = os.path.expanduser(text)
+    if not os.path.lexists(path) and os.path.lexists(file := _LINE.sub("", path)):
+        path = file
     return os.path.abspath(path) if os.path.isabs(path) or os.path.lexists(path) else ""
 
 

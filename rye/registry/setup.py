@@ -131,7 +131,8 @@ class Setup:
         verified = self._registry.verify(space="project")
         self._warnings = list(verified.problems)
         unsigned = [item for item in verified.items if item.signature.code == "no-envelope"] if signs else []
-        self._places = [place for item in unsigned if (place := _client_place(item, self.folder))]
+        with_signature = [item for item in verified.items if signs or item.signature.code != "no-envelope"]
+        self._places = [place for item in with_signature if (place := _client_place(item, self.folder))]
         self._expected = dict[str, str]()
         self._dot_names = [os.path.relpath(path, self.folder) for path in look_below(self.folder).dot_names]
         refs = self._review(layout, unsigned) if unsigned else []

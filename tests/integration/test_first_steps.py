@@ -98,6 +98,10 @@ def test_skills_are_signed_where_they_are(rye: Newcomer) -> None:
     assert (lines[0], lines[4:]) == ("*.png binary", ["rye.list -merge", "SKILL.sig -merge"])
     rye("verify", "--space", "project")
     assert "nothing left to do" in rye("init", "--yes")
+    (rye.work / ".gitattributes").unlink()
+    rye("init", "--yes")
+    again = (rye.work / ".gitattributes").read_text(encoding="utf-8").splitlines()
+    assert again == lines[1:], "git keeps the line ends of what was signed before, too"
 
 
 def test_init_ends_with_what_makes_the_signatures_count_for_others(rye: Newcomer) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import rye
+from rye._resources import has_foreign_modules
 
 PACKAGE = Path(rye.__file__).parent
 ENGINE = {
@@ -68,6 +69,11 @@ def start(site: Path) -> tuple[int, str, str]:
     environment = os.environ | {"PYTHONPATH": str(site)}
     done = subprocess.run(command, cwd=site.parent, env=environment, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr
+
+
+def test_an_installation_of_rye_alone_is_told_by_its_folder() -> None:
+    """So a start compares no distributions."""
+    assert not has_foreign_modules()
 
 
 def test_rye_alone_says_nothing(site: Path) -> None:

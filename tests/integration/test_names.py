@@ -44,6 +44,8 @@ NAMES = {
     "skill://user/notes/SKILL.md": "directive:notes",
     ".claude/skills/pdf/SKILL.md": "directive:pdf",
     "./.claude/skills/pdf": "directive:pdf",
+    ".claude/commands/ship.md:1": "directive:commands/ship",
+    "{project}/.claude/commands/ship.md:1:4": "directive:commands/ship",
     "skills/pdf/SKILL.md": "directive:pdf",
     "{project}/.claude/skills/pdf/SKILL.md": "directive:pdf",
     "{project}/.ai/knowledge/ops/backup.md": "knowledge:ops/backup",

@@ -63,7 +63,9 @@ owner_option = option(
     help="Owner in the trust file; by default `user.name` of your git settings, else your login",
 )
 _own_trust = flag(
-    "--trust/--no-trust", default=None, help="Also write your trust file for it; by default for the first key only"
+    "--trust/--no-trust",
+    default=None,
+    help="Also write your trust file for it; by default for the first key, and for a limited one",
 )
 _replace = flag("--force", help="Replace an existing file; if a key would be lost, show it and ask")
 _lose = flag("--yes", "-y", help="With `--force`: do not ask, even if a key is lost")

@@ -203,6 +203,31 @@ def test_a_rotated_key_leaves_owner_and_limits_to_a_new_one(tmp_path: Path) -> N
     assert [key.name for key in ring.list()] == ["release", kept]
 
 
+def test_attack_a_rotation_trusts_no_key_that_was_not_trusted(tmp_path: Path) -> None:
+    """A second key has no trust file of the user's, and so has the one that replaces it; the old one is revoked."""
+    ring = keyring(tmp_path)
+    ring.generate()
+    old = ring.generate("release")
+    assert not old.trusted
+    new = ring.rotate("release").key
+    assert (new.trusted, new.trust_file) == (False, "")
+    files = {row.fingerprint: row.code for row in ring.trust.list().keys}
+    assert new.fingerprint not in files
+    assert files[old.fingerprint] == "revoked"
+
+
+def test_limits_of_a_key_are_never_lost(tmp_path: Path) -> None:
+    """Only a trust file holds them: a limited key gets one, whichever it is, and without one it is not made."""
+    ring = keyring(tmp_path)
+    ring.generate()
+    limited = ring.generate("release", patterns=("release/*",))
+    assert parse_trust_file(Path(limited.trust_file).read_bytes(), scope=TrustScope.USER).patterns == ("release/*",)
+    with pytest.raises(ArgumentError, match="limits") as caught:
+        ring.generate("night", not_after=datetime(2030, 1, 1, tzinfo=UTC), trust=False)
+    assert caught.value.code == "bad-trust"
+    assert [key.name for key in ring.list()] == ["private_key", "release"]
+
+
 @POSIX
 def test_a_rotation_killed_at_any_moment_can_be_run_again(tmp_path: Path) -> None:
     """No key is lost, the key of that name is whole, and after the next run only the new one counts."""
