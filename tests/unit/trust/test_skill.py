@@ -133,8 +133,8 @@ REFUSED = {
     "line break": (ListedFile("a\nb", "100644", "0" * 64), "invisible characters"),
     "backslash": (ListedFile("a\\b", "100644", "0" * 64), "backslash"),
     "not UTF-8": (ListedFile("a\udcff", "100644", "0" * 64), "invisible characters"),
-    "case collision": (ListedFile("skill.MD", "100644", "0" * 64), "are one"),
-    "another signature": (ListedFile("skill.sig", "100644", "0" * 64), "are one"),
+    "case collision": (ListedFile("skill.MD", "100644", "0" * 64), "are equal"),
+    "another signature": (ListedFile("skill.sig", "100644", "0" * 64), "are equal"),
 }
 
 
