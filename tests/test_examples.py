@@ -3,12 +3,12 @@
 A ``query`` fence is parsed line by line, and the commands of a ``console`` fence are run; a line that is to exit with
 another status than 0 says so, as in ``$ rye show rye/nothing   # exit 1``. Lines below a command are what it prints:
 ``…`` stands for anything, lines may be broken elsewhere, and decimal fractions and percentages may differ. A fence that
-begins with ``$ cd shop`` is run in the project of ``tests.support.sample_project``, others in an empty folder.
+begins with ``$ cd shop`` is run in the project of ``tests.support.sample_project``, others in an empty folder. The
+options of an ``sh`` fence are checked, and ``python`` fences are run in a copy of that project.
 """
 
 from __future__ import annotations
 
-import ast
 import doctest
 import importlib
 import io
@@ -17,10 +17,14 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import cast
 
+import click
 import pytest
 
+from rye import Registry
 from rye.cli.app import main
+from rye.cli.app import root as command_line
 from rye.query import parse as parse_query
 from tests.support.mcp_server import text_of, with_client
 from tests.support.sample_project import furnish
@@ -113,12 +117,46 @@ def test_every_docstring_example_runs(path: Path, monkeypatch: pytest.MonkeyPatc
     assert found.failed == 0
 
 
-def test_python_examples_compile_and_call_what_exists() -> None:
-    """Each Python example is valid, and what it imports from rye is there."""
-    examples = [(page, text) for page, text in fences("python") if "import" in text]
-    assert len(examples) >= 4
-    for page, text in examples:
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "rye":
-                module = importlib.import_module(node.module or "")
-                assert all(hasattr(module, alias.name) for alias in node.names), page
+@pytest.fixture
+def shop_copy(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a copy of the sample project with a bundle in it; it is the working directory."""
+    project, home = (shutil.copytree(folder, tmp_path / folder.name) for folder in (shop, shop.parent / "home"))
+    shutil.copytree(project / ".ai/knowledge", project / "items/knowledge")
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("USER_SPACE", str(home))
+    return project
+
+
+@pytest.mark.usefixtures("shop_copy")
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [(page, text) for page, text in fences("python") if "import" in text or 'registry.search("' in text],
+    ids=lambda value: value.split("\n")[0][:60],
+)
+def test_every_python_example_runs(page: str, text: str) -> None:
+    """An example may go on with the ``registry`` of the one before it."""
+    exec(compile(text, page, "exec"), {"registry": Registry()})  # noqa: S102 - an example of our own manual
+
+
+COMMAND = re.compile(r"^(?:.*&& )?(rye(?: |$).*)", re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("page", "line"),
+    [(page, line) for page, text in fences("sh") for line in COMMAND.findall(text)],
+    ids=lambda value: value[:60],
+)
+def test_every_shell_example_is_a_command_with_options_that_exist(page: str, line: str) -> None:
+    """Files and folders that an example names need not be there."""
+    words = shlex.split(re.split(r" [>|;&]|  #", line)[0], comments=True)[1:]
+    context, command = click.Context(command_line), cast("click.Command", command_line)
+    while isinstance(command, click.Group):
+        name, found, words = command.resolve_command(context, words)
+        assert found is not None, f"{page}: {line}"
+        command, context = found, click.Context(found, context, name, **found.context_settings)
+    try:
+        command.parse_args(context, list(words))
+    except click.MissingParameter:
+        raise
+    except click.BadParameter:
+        pass  # such as a folder that is not there
