@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -155,12 +155,13 @@ class ListChecks:
         except EnvironmentFault as fault:
             yield Unchecked(fault.message, fault.code, fault.hint, str(folder))
             return
+        if self.stream.layout.may_demand(root):
+            report = replace(report, findings=(*report.findings, *self._short_of_demand(report)))
         self.reports = (*self.reports, report)
         yield from (
             Unchecked(f"{root.source}: {why}", "unreadable", "fix or remove it", str(folder)) for why in report.problems
         )
-        demanded = self._short_of_demand(report) if self.stream.layout.may_demand(root) else ()
-        for change in (*report.errors, *demanded):
+        for change in report.errors:
             path = str(folder / change.path)
             if self._failed.isdisjoint((path, *map(str, Path(path).parents))):
                 yield _violation(root, path, change), change

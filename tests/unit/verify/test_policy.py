@@ -302,8 +302,9 @@ def test_a_list_meets_the_demands_or_gives_a_code(
     assert before == (["list-missing"] if "required" in demand else [])
     monkeypatch.setenv("USER_SPACE", str(sim.user))
     sim.registry().sign_list()
-    after = [each.code for each in sim.registry().check(space="project", policy=policy) if isinstance(each, Finding)]
-    assert after == codes
+    run = sim.registry().check(space="project", policy=policy)
+    assert [entry.code for entry in run if isinstance(entry, Finding)] == codes
+    assert [change.code for change in run.lists[0].errors] == codes, "the line on the list counts them, too"
 
 
 def listed(sim: SpaceSim, *, key: SigningKey = ANN, number: int = 1, lines: Sequence[str] = ("",)) -> None:
