@@ -267,6 +267,7 @@ def _limit(connection: Any) -> None:
     send = connection.pool.urlopen
 
     def urlopen(*given: Any, **options: Any) -> Any:
+        """Send a request as urllib3 does; raise ``ValueError`` if the answer is too large."""
         response = send(*given, preload_content=False, **options)
         data = response.read(MAX_ANSWER + 1, decode_content=True)
         if len(data) > MAX_ANSWER:

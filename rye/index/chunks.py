@@ -62,7 +62,10 @@ def chunk_size(embedder: Embedder) -> tuple[int, int]:
 
 
 def chunks_of(item: Item, chars: int = CHUNK_CHARS, overlap: int = OVERLAP_CHARS) -> tuple[Chunk, ...]:
-    """Return the texts of an item in order, at least one. Sections after the first have none if they are empty."""
+    """Return the chunks of an item in order, at least one.
+
+    Empty sections have no chunk, except the first section.
+    """
     names = _names(item)
     if not item.sections:
         itself = Chunk(0, 0, _joined([*names, *_about(item), *_details(item)], chars))

@@ -126,7 +126,10 @@ def _readings(text: str, folder: str, prefer: str) -> list[Lookup]:
 
 
 def _ids(text: str, folder: str, kind: str, *, only: bool = False) -> list[Lookup]:
-    """Return lookups of an id in all its forms: of one type first, then, unless ``only``, of any."""
+    """Return the lookups of every form of an id, best first.
+
+    Each form is looked up by ``kind``, then by any type unless ``only`` is set.
+    """
     top, _, rest = text.partition("/")
     candidates = []
     if not only and rest and top in TYPE_OF_FOLDER:
@@ -337,7 +340,7 @@ def _fences(body: str) -> list[int]:
 
 
 def _outside_code(candidates: list[Mention], borders: list[int]) -> Iterator[Mention]:
-    """Yield mentions; in fenced code only those by words, none of them sure."""
+    """Yield mentions. In fenced code, yield only those with a ``:`` or ``/``, and as unsure."""
     for mention in candidates:
         if not bisect_right(borders, mention.offset) % 2:
             yield mention

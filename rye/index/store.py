@@ -291,7 +291,8 @@ class Store:
     def _sweep(self, generation: int, rows: Iterable[SegmentRow]) -> None:
         """Remove files that no snapshot needs; a reader that has one open keeps its view of it.
 
-        Tables of contents go first, because one with a greater number must not outlive its segments.
+        Tables of contents are removed first. Otherwise a leftover one with a greater number could name segments that
+        are gone.
         """
         for path in sorted(self._strays(generation, rows), key=lambda path: path.suffix != ".toc"):
             try_remove(path)

@@ -154,11 +154,12 @@ def _assignments(text: str) -> Iterator[tuple[str, str]]:
 
 
 def script_constants(text: str) -> dict[str, Any]:
-    """Return the constants of a script that are named as in Python: strings, lists of strings, numbers and booleans."""
+    """Return the constants of a script that are named ``__x__``, by ``x``: strings, lists of strings and booleans."""
     return {match[1]: _value(match) for match in _SCRIPT_CONSTANT.finditer(text)} if "__" in text else {}
 
 
 def _value(match: re.Match[str]) -> Any:
+    """Return the value of a matched constant: a string, a list of strings or a boolean; a number as its text."""
     _, double, single, template, listed, word = match.groups()
     if listed is not None:
         return [unescape(item[1] if item[1] is not None else item[2]) for item in _QUOTED.finditer(listed)]

@@ -175,6 +175,7 @@ def _unescape(text: str) -> str:
 
 
 def _character(match: re.Match[str]) -> str:
+    """Return the character of an XML character reference; the text itself if its number is too large."""
     named, decimal, hexadecimal = match.groups()
     if named:
         return _NAMED[named]

@@ -201,7 +201,10 @@ def _of_markup(text: str) -> Iterator[_Place]:
 
 
 def _comments(text: str) -> Iterator[tuple[int, str]]:
-    """Yield offset and text of the comments; an unclosed one extends to the end of the file."""
+    """Yield offset and text of the comments: ``<!-- … -->``, and link definitions that serve as comments.
+
+    An unclosed comment extends to the end of the file.
+    """
     start = text.find("<!--")
     while start >= 0:
         end = text.find("-->", start + 4)

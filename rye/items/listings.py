@@ -121,9 +121,10 @@ class Fit(NamedTuple):
 
 
 def fit(listing: ClientListing, entries: Sequence[Entry]) -> Fit:
-    """Return how skills, sorted by name, fit into a listing.
+    """Return how skills fit into a listing, given their entries sorted by name.
 
-    If a client drops descriptions, its choice depends on usage; here the last ones are dropped.
+    A client that drops descriptions drops those of the least used skills first. Usage is unknown here, so the last ones
+    in the order of names are dropped.
     """
     sizes = [min(len(entry.text), listing.longest) for entry in entries]
     names, total = sum(len(entry.name) for entry in entries), sum(sizes)

@@ -42,9 +42,10 @@ class Spelling(NamedTuple):
 def spellings(text: str) -> Iterator[Spelling]:
     """Yield the possible meanings of a name that matches no item as written, the most likely first.
 
-    A name known to :func:`named_by_format` has no other meaning. Any other name is read without quotes or backticks, a
-    leading ``@``, punctuation, trailing ``#…`` or lines (``:5``, ``:5:10``, ``:5-10``), without its extension, and as
-    ``type:id`` if it begins with the folder of a type. Only a path, or an id after its type, is such a name.
+    If :func:`named_by_format` knows the name, only its meanings are yielded. Otherwise these are removed step by step:
+    quotes, backticks, a leading ``@`` and punctuation; ``#…``; line numbers (``:5``, ``:5:10``, ``:5-10``); the
+    extension of an item's file. Each result is yielded if it has a ``/`` or has the form ``type:id``. A path in the
+    folder of a type also becomes ``type:id``.
     """
     read = text.strip()
     if of_format := named_by_format(read):

@@ -71,7 +71,7 @@ class BundleSigners:
 
 
 def find_bundle(layout: Layout, name: str) -> tuple[Root, ...]:
-    """Return the roots of the bundle with an id, or in a folder.
+    """Return the roots of a bundle, given its id or its folder.
 
     Raises:
         NotFoundError: ``bundle-not-found``.

@@ -401,6 +401,7 @@ class Keyring:
         return read_key_file(path)
 
     def _secret(self, what: str) -> bytes:
+        """Return the passphrase for ``what``, from the environment or from the caller."""
         given = passphrase_of(self._environ)
         answer = self._passphrase(what) if callable(self._passphrase) and not given else self._passphrase
         secret = given or (answer if isinstance(answer, bytes) else b"")

@@ -136,7 +136,7 @@ class _Job:
 
     @property
     def held(self) -> bytes | None:
-        """The present bytes of that file."""
+        """The bytes of the file at :attr:`path` as read; None if there is no such file yet."""
         detached = self.read.detached
         if self.skill:
             return (
@@ -275,8 +275,8 @@ def sign_bundle(
 ) -> SignReport:
     """Sign each item of a bundle that is not validly signed, skills as a whole, and its ranking settings.
 
-    Signatures that the bundle's own trust files accept stay, and so do these files, so that two branches that edit
-    items differ in nothing else. A trust file is removed if neither an item nor the list needs it any more, unless it
+    Signatures that the bundle's own trust files accept stay, and so do these trust files. So two branches differ only
+    in the items that they edit. A trust file is removed if neither an item nor the list needs it any more, unless it
     revokes its key or cannot be read. If nothing needs signing, no key is made.
 
     Args:

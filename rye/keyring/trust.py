@@ -394,7 +394,7 @@ _UNSIGNED = "it counts once a key that you trust without limits has signed it: r
 
 
 def check_space(space: str) -> str:
-    """Return the space of trust files that may be changed; those of bundles and organisations belong to others.
+    """Return the space if its trust files may be changed; those of bundles and organisations belong to others.
 
     Raises:
         ArgumentError: ``bad-space``.

@@ -55,7 +55,7 @@ class TrustReport(Report):
 
 
 def list_entry(entry: TrustEntry, trust: TrustSet, now: datetime) -> TrustedKey:
-    """Return the row of a trust file: the standing of its key at the places that the file applies to."""
+    """Return the row of a trust file: whether its key may sign where the file applies, and why."""
     home = ANYWHERE if entry.is_users else Origin(entry.scope.space, entry.bundle, "", "")
     standing = trust.may_sign(entry.fingerprint, home, now)
     decides = standing.entry or entry

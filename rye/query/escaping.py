@@ -90,6 +90,7 @@ def is_field_name(name: str) -> bool:
 
 
 def _spell_unit(word: Units, index: int) -> str:
+    """Return one character of a word as written in a query, with a backslash if it would be read otherwise."""
     char, live = word[index]
     if live:
         return char
@@ -101,7 +102,12 @@ def _spell_unit(word: Units, index: int) -> str:
 
 
 def spell(word: Units, hazard: re.Pattern[str]) -> str:
-    """Spell a word so that it reads back as these characters and wildcards; ``hazard`` matches beginnings to escape."""
+    """Write a word as a query, so that it is parsed as the same characters and wildcards.
+
+    Args:
+        word: The characters.
+        hazard: Matches a word that would be parsed as something else, so that its first character is escaped.
+    """
     spelled = "".join(_spell_unit(word, index) for index in range(len(word)))
     if hazard.match(spelled):
         return f"\\{spelled}"

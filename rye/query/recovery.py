@@ -62,7 +62,10 @@ def _suggest(text: str, repaired: ast.Node) -> str:
 
 
 def _read(text: str, *, lenient: bool) -> tuple[ast.Node, list[QueryFault]]:
-    """Return the tree of any text, and its faults: of characters, of tokens in order, of groups, of NEAR."""
+    """Return the tree of any text, and its faults.
+
+    The faults are ordered by kind: of characters, of tokens, of unclosed groups, of NEAR.
+    """
     source, too_long = _cut(text)
     readable, faults = _readable(source, lenient=lenient)
     repair = _Repair(source, lenient=lenient)

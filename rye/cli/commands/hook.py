@@ -66,7 +66,7 @@ def hook(client: str, *, print_config: bool, threshold: float) -> int:  # noqa: 
 
 
 def _context(data: bytes, threshold: float) -> str:
-    """Return what the agent is told about the prompt of an event; nothing where no item fits."""
+    """Return the text that the agent gets with a prompt: the items that may help; empty if there are none."""
     from rye.items.guarded import load_json
     from rye.items.values import decode
 
@@ -81,7 +81,7 @@ def _context(data: bytes, threshold: float) -> str:
 
 
 def _search(registry: Registry, prompt: str) -> SearchResponse | None:
-    """Search trusted items; None where a space has no index yet, as making one takes long."""
+    """Search trusted items; return None if an index is missing, because building it takes long."""
     if not all(space.exists for space in registry.status()):
         return None
     return registry.search(prompt, limit=_ITEMS, filters={"is": "trusted"})
@@ -97,6 +97,9 @@ def _lines(response: SearchResponse, threshold: float) -> Iterator[str]:
 
 
 def _config() -> str:
-    """Return the entry of the settings; a program of the same name that is no rye does not block prompts."""
+    """Return the settings entry that installs the hook.
+
+    ``|| true`` keeps prompts going if another program is called ``rye``.
+    """
     entry: dict[str, Any] = {"type": "command", "command": f"{own_name()} hook claude || true", "timeout": _SECONDS}
     return json_text({"hooks": {_EVENT: [{"hooks": [entry]}]}})

@@ -46,7 +46,7 @@ _OF_PUBLISH = ("address", "owner", "space", "scope", "shards", "replicas", "dry_
 
 
 def _address_options(when: str, port: int, variable: str) -> Decorator:
-    """Decorate a command with where a server over HTTP listens, and for whom."""
+    """Decorate a command with the options for an HTTP server's address, token and host names."""
 
     def text(words: str) -> str:
         return f"{when}{words}" if when else f"{words[0].upper()}{words[1:]}"
@@ -128,7 +128,7 @@ _Outcome: TypeAlias = tuple[dict[str, Any], Iterable[str], Sequence[str], int]
 
 
 def _publish(where: Where, given: dict[str, Any]) -> _Outcome:
-    """Publish; where many items would be removed, ask on a terminal first."""
+    """Publish; if many items would be removed, ask on a terminal first."""
     from rye.cli.render.index import render_published
 
     address = given.pop("address")
@@ -158,6 +158,7 @@ def _status(where: Where) -> _Outcome:
 
 
 def _rebuild(where: Where) -> _Outcome:
+    """Index every file again."""
     from rye.cli.render.index import render_rebuilt
 
     report = ask(where, lambda registry: _kept(registry.rebuild()))
@@ -165,6 +166,7 @@ def _rebuild(where: Where) -> _Outcome:
 
 
 def _vectors(where: Where) -> _Outcome:
+    """Refresh the index, then compute the missing vectors."""
     from rye.cli.render.index import render_vectors
 
     def made(registry: Registry) -> VectorReport:
@@ -176,10 +178,10 @@ def _vectors(where: Where) -> _Outcome:
 
 
 def _kept(report: RefreshReport) -> RefreshReport:
-    """Return a report of an index that outlives the process.
+    """Return the report of a refresh; raise an error if the index is temporary and would be lost.
 
     Raises:
-        EnvironmentFault: ``index-write`` where it is in a temporary folder.
+        EnvironmentFault: ``index-write``: the index is in a temporary folder.
     """
     if report.temporary:
         message = "nothing would be kept, as the cache folder cannot be written"
@@ -190,6 +192,7 @@ def _kept(report: RefreshReport) -> RefreshReport:
 
 
 def _clear(where: Where) -> _Outcome:
+    """Remove the indexes; report how many bytes that freed."""
     from rye.surface.text import size
 
     freed = ask(where, lambda registry: registry.clear())
@@ -280,7 +283,7 @@ def _folder(folder: Path) -> Path:
 
 
 def _address(options: dict[str, Any], variable: str) -> Http:
-    """Return where to listen, and for whom; the token may be in a variable."""
+    """Return the address, token and host names for an HTTP server; the token may come from a variable."""
     from rye.surface.listener import Http
 
     token = _token(options["token_file"], variable)
@@ -326,9 +329,9 @@ def _read(path: Path) -> str:
 
 
 def _own_command() -> tuple[str, ...]:
-    """Return how this very rye is called, so that a client finds it whatever its path is.
+    """Return the command that starts this installation of rye, for the settings of a client.
 
-    A client may start it in any checkout, from which ``-P`` keeps Python from importing.
+    A client may start it in any checkout; ``-P`` keeps Python from importing modules there.
     """
     program = own_program()
     return (program,) if program else (sys.executable, "-P", "-m", "rye")

@@ -160,7 +160,7 @@ def _keyring(options: dict[str, Any]) -> Keyring:
 def _change(
     texts: Sequence[str], plan: Callable[[str], TrustChange], options: dict[str, Any], *, ask: bool = False
 ) -> int:
-    """Make the change for each text, or none unless all are possible and the user agrees, and report it."""
+    """Make the change for each text and report them. Make none if any is impossible or the user says no."""
     from rye.cli.render.keys import render_planned
     from rye.keyring.changes import change_all
 

@@ -72,7 +72,10 @@ _SPAN = re.compile(
 
 
 def _markdown(lines: list[str], terminal: Terminal) -> Iterator[str]:
-    """Yield escaped lines of Markdown in colour. Only marks go; addresses, comments and metadata stay."""
+    """Yield escaped lines of Markdown in colour.
+
+    Only the syntax of headings, bullets, code spans, bold text and links is replaced; everything else stays.
+    """
     first = int(lines[0].startswith("<!--"))  # a signature line
     metadata = lines.index("---", first + 1) if "---" in lines[first : first + 1] and "---" in lines[first + 1 :] else 0
     fence = comment = ""
@@ -101,7 +104,10 @@ def _markdown(lines: list[str], terminal: Terminal) -> Iterator[str]:
 
 
 def _metadata(line: str, terminal: Terminal) -> Iterator[str]:
-    """Yield a line of front matter: the key in bold and its value, nothing for a mark, a signature cut to the width."""
+    """Yield a line of front matter, wrapped and with its key in bold; nothing for a ``---`` line.
+
+    A signature is cut to the width of the terminal.
+    """
     if key := _KEY.match(line):
         from textwrap import TextWrapper
 

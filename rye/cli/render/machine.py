@@ -103,6 +103,7 @@ def _warning(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rule(code: str) -> dict[str, Any]:
+    """Return the SARIF rule for a reason code."""
     reason = REASONS.get(code)
     page = "signing" if reason else "ci" if code in POLICY_REASONS else "trust"
     text = f"The item is {reason.verdict}" if reason else POLICY_REASONS.get(code, "The list is violated")
