@@ -73,7 +73,7 @@ class Live:
             self._start_embedding(registry)
 
     def _renew(self) -> None:
-        """Reopen the registry if other folders hold items now."""
+        """Reopen the registry if items are now in other folders than when it was opened."""
         before = self._watch
         if self.registry.is_current:
             self._looked = time.monotonic()

@@ -285,7 +285,7 @@ class LeftOut(defaultdict[str, list[str]]):
 def plan_import(
     sources: Sequence[Path], left_out: LeftOut, *, as_type: str | None = None, namespace: str | None = None
 ) -> list[NewFile]:
-    """Return the items that files become, one for each path.
+    """Return the items to write for some files or folders, one for each new path.
 
     Raises:
         ArgumentError: ``bad-path``.
@@ -324,7 +324,7 @@ def _is_left_out(name: str) -> bool:
 
 
 def _as_item(path: Path, parts: Sequence[str], as_type: str | None) -> NewFile:
-    """Return the item that a file becomes.
+    """Return the item to write for a file.
 
     Raises:
         ItemError: The file cannot be an item.

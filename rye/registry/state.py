@@ -97,7 +97,7 @@ class State:
         )
 
     def empty(self, space: str) -> tuple[str, ...]:
-        """Return a sentence on where items were looked for, if a space has none except rye's own; else nothing."""
+        """Return a sentence on where items were looked for, if a space has only rye's own items; else nothing."""
         filled = [root.source for root, report in self.refreshed if report.snapshot and report.snapshot.count]
         return tuple(filter(None, [self.layout.describe_empty(space, filled)]))
 
@@ -262,6 +262,7 @@ class Indexes:
             return tuple(_status(index) for index in self._spaces)
 
     def _take(self, refresh: Callable[[SpaceIndex], RefreshReport]) -> State:
+        """Refresh every index, read trust and ranking settings, and make the result the current state."""
         with self._lock, stoppable(self._cancelled):
             began = time.monotonic()
             refreshed = tuple((index.root, refresh(index)) for index in tuple(self._spaces))

@@ -188,6 +188,7 @@ class TrustedEngine:
         return offered
 
     def _searched(self, response: SearchResponse) -> SearchResponse:
+        """Return a response without the names and words of untrusted items."""
         query, suggestion = response.query, response.did_you_mean
         return replace(
             response,

@@ -332,14 +332,17 @@ class Search:
         return bool(self.backend.match(bound.Within(scope)))
 
     def _named(self, allowed: Docs, plan: Plan) -> Ints:
-        """Return the allowed items that words of a sentence name."""
+        """Return the allowed items whose id or name is one of several words of the query."""
         words = plan.bag or (plan.fallback.words if plan.fallback else {})
         if len(words) < 2:
             return _NOTHING
         return self._let_through(named_inside(self.reader, words, self._dictionary), plan, allowed)
 
     def _referred(self, plan: Plan, allowed: Docs) -> Ints:
-        """Return the items that the whole query refers to. Add a warning if it is read as another name."""
+        """Return the allowed items that the whole query names or refers to.
+
+        If the query is read as a reference, add a warning that says to what.
+        """
         items, name = referred_to(self.reader, self.request.query)
         items = self._let_through(items, plan, allowed) if self.request.relax or not name else _NOTHING
         if name and len(items) and (message := f"read as a reference to {name}") not in self._warnings:
@@ -403,9 +406,8 @@ class Search:
     def _in_mode(self, plan: Plan, allowed: Docs) -> Request:
         """Resolve mode ``auto``: hybrid for a sentence if there is an embedder, else keyword.
 
-        It is also keyword if an item has the query word for word, and with another order, a prefix or a level: these
-            are about
-        words, and semantic search would list items that are only slightly similar.
+        It is also keyword if an item contains the query word for word, or if the request has another order, a prefix or
+        a level. These depend on words, and semantic search would list items that are only slightly similar.
         """
         request, name = self.request, "keyword"
         if not request.is_auto:

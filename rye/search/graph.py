@@ -190,7 +190,7 @@ class Graph:
     # references
 
     def referring_to(self, pattern: str) -> Bools:
-        """Return a mask of the documents that refer to an item matching a folded glob, be it there or missing."""
+        """Return a mask of the documents that refer to an item, existing or missing, that matches a folded glob."""
         arrays = self._arrays
         words = Strings(arrays["gone.offsets"], arrays["gone.buffer"].data).matching(pattern)
         gone = arrays["gone.edge"][ranges(arrays["gone.starts"][words], arrays["gone.starts"][words + 1])]
@@ -207,7 +207,7 @@ class Graph:
         return mask(self.winning(self._arrays["place.doc"][counts > 0]), len(self._live))
 
     def stated_by(self, docs: Ints) -> Edges:
-        """Return the references in the documents, which ascend."""
+        """Return the references in the documents, which must be in ascending order."""
         return self.at(self._stated(docs))
 
     def naming(self, items: Ints) -> Edges:
@@ -318,12 +318,21 @@ def resolve(parts: Sequence[Part], live: Bools) -> Arrays:
 
 
 def _edges(parts: Sequence[Part], live: Bools, own: Ints, tables: tuple[_Table, _Table], *, manual: Bools) -> Arrays:
-    """Return the columns of all references.
+    """Return the columns of all references that count.
 
-    Leaves out the references of deleted documents, and these mentions and imports: of nothing, of several items by
-    name, or of the item that contains them, whose places are ``own`` (by id and by name, shape ``(2, docs)``). Also
-    leaves out references in rye's manual to items outside it, which are examples; ``manual`` marks the places of the
-    manual.
+    These are left out:
+
+    - references of deleted documents
+    - unsure references that name no item, or several items by name
+    - mentions and imports of the item that contains them
+    - references in rye's manual to items outside it, because they are examples
+
+    Args:
+        parts: The segments of all spaces.
+        live: Which documents are not deleted.
+        own: The places of each document's item by id and by name, shape ``(2, docs)``.
+        tables: The items sorted by id and by name.
+        manual: Which places belong to rye's manual.
     """
     by_id, by_name = tables
     columns = []

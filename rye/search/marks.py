@@ -168,10 +168,10 @@ class _JoinedTexts:
         return [(at + a, at + b, term) for word, at in several if word in by_word for a, b, term in by_word[word]]
 
     def _literally(self, plain: Sequence[str], terms: frozenset[str]) -> list[Hit]:
-        """Return the places of plain terms, searching for each in turn.
+        """Return the places of terms without signs, by a text search for each term.
 
-        A part begins and ends where its neighbour is no letter or digit, or at a capital. If a capital or a joiner is
-        involved, the chunk is split to decide.
+        A place is kept at once if it is a whole word in small letters. Any other place is kept only if the analysis
+        splits its chunk there, such as at a capital or a joiner.
         """
         raw, hits = self.raw, list[Hit]()  # raw[-1], a newline, also stands for raw before 0
         joined = self._bytes.translate(None, _JOINERS).lower().decode()

@@ -74,7 +74,10 @@ class ItemCache:
         return len(self._kept)
 
     def read(self, root: Root, path: str, item_type: ItemType, item_id: str, *, read: Read = read_file) -> ReadItem:
-        """Read one file with ``read``, like :func:`rye.spaces.read.read_item`."""
+        """Read one file with ``read`` and parse it, or take the parsed item from the cache.
+
+        The result is that of :func:`rye.spaces.read.read_item` without its bytes, metadata and section texts.
+        """
         data, detached = read_signed(root, path, read)
         digest = sha256(data)
         proof = b"" if detached is None else sha256(repr(detached).encode()).digest()
@@ -156,11 +159,10 @@ class Hydrator(NamedTuple):
     read: Callable[..., ReadItem] = _CACHE.read
 
     def hydrate(self, docs: Sequence[int], warnings: list[str]) -> list[Hydrated | None]:
-        """Return documents with their files; None and a warning if a file is gone or no longer fits.
+        """Return documents with their files; None and a warning if a file is gone or its verdict no longer fits.
 
-        All files are read first, folder by folder, and then judged: doing one kind of work at a time keeps the
-            processor's
-        caches warm.
+        All files are read first, folder by folder, and judged afterwards. Doing one kind of work at a time keeps the
+        processor's caches warm.
         """
         files = FolderReader()
         try:

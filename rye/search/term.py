@@ -212,7 +212,7 @@ class Term:
         return ranges(self._docs.searchsorted(docs), self._docs.searchsorted(docs, side="right"))
 
     def field_values(self, doc: int, weights: Weights) -> dict[int, float]:
-        """Return the share of each field, by its number, in tf~ of one document."""
+        """Return, by field number, what each field adds to the tf~ of one document."""
         slots = self.slots_of(np.asarray([doc]))
         part, local = self.reader.locate(doc)
         keys = slot_keys(np.full(len(slots.docs), local), slots.fields)

@@ -86,7 +86,7 @@ def hiding(item: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _title(hit: Mapping[str, Any]) -> Passage:
-    """Return the title; empty if it repeats the name, as ``Database backup`` repeats ``database-backup``."""
+    """Return the title; empty if it only repeats the name, as ``Database backup`` repeats ``database-backup``."""
     title, name = (_words(hit[key]) for key in ("title", "name"))
     says_name = title == name and (hit["description"] or hit["preview"])
     return Passage("") if says_name else Passage(hit["title"], hit["highlights"].get("title", ()))

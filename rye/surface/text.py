@@ -146,7 +146,8 @@ def _nothing_found(answer: Mapping[str, Any], surface: Surface) -> str:
 def error_notes(error: RyeError) -> Iterator[Note]:
     """Yield the lines of an error: its code and message, each problem, then what to do about it.
 
-    The label ``place`` comes after the problems; a surface draws the place in the query there.
+    For an error of a query, a line with the label ``place`` follows the problems. The caller replaces it by the place
+    of the error in the query.
     """
     yield f"error[{inline(error.code)}]", error.message
     yield from (("", str(problem)) for problem in error.details.get("problems", ()))

@@ -164,7 +164,12 @@ class Adviser:
 
     @classmethod
     def find(cls, named: Iterable[Root] = (), audience: str = "") -> Adviser:
-        """Return an adviser for the working directory; commands there must name the given roots."""
+        """Return an adviser for a user in the working directory.
+
+        Args:
+            named: Roots that commands find only if they are named.
+            audience: The audience that a project's signatures must name.
+        """
         paths = {str(root.path): str(root.path if root.client is None else root.around) for root in named}
         try:
             here = Path.cwd()
@@ -279,7 +284,7 @@ class Adviser:
 
 
 def _as_bundle(folder: str, code: str) -> Advice:
-    """Return how to verify a folder, which was named as a project, as the bundle that others use."""
+    """Return the advice to verify a folder as a bundle instead of a project."""
     if code == "limited":
         return Advice(
             f"rye verify --bundle {folder}", "it is published as a bundle, and that is what you trust the key for"
@@ -289,7 +294,7 @@ def _as_bundle(folder: str, code: str) -> Advice:
 
 
 def _conflict(item: VerifiedItem) -> str:
-    """Return that a file contains a merge conflict; empty if not, or if it cannot be read."""
+    """Return a sentence if a file contains a merge conflict; empty if not, or if it cannot be read."""
     from rye.keyring.validate import conflict_problem
     from rye.spaces.signed import read_signed
 

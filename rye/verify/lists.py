@@ -112,6 +112,7 @@ class ListChecks:
             yield entry
 
     def _look(self) -> Iterator[tuple[Violation, Change] | Unchecked]:
+        """Yield the findings about lists, uncovered files, unknown dot files and ``skills-lock.json``."""
         self.finished = True
         checked, plugins = dict[Path, bool](), set[Path]()
         require = self.require or self.demand.required
@@ -149,6 +150,7 @@ class ListChecks:
             )
 
     def _check(self, root: Root, folder: Path, *, required: bool) -> Iterator[tuple[Violation, Change] | Unchecked]:
+        """Check one list; yield its findings and what could not be read."""
         verifier = self.stream.verifier
         try:
             report = check_list(root, trust=verifier.trust, required=required)

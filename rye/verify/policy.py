@@ -103,7 +103,7 @@ class Demand:
         return item.verdict in WELL[self.require] and item.signature.code not in {"revoked", *UNCHECKED}
 
     def fault(self, item: VerifiedItem, now: datetime) -> PolicyFault | None:
-        """Return the first other demand that an item with an accepted verdict does not meet."""
+        """Return the first demand on signer, format or age that an item does not meet; its verdict is not looked at."""
         signature = item.signature
         if self.signers and signature.signer not in self.signers:
             words = f"signed with {signer_words(signature.signer)}, not by one of the signers demanded"
@@ -358,7 +358,13 @@ def _audience(value: Any) -> str:
 
 
 def _demand(base: Demand, values: Mapping[str, Any], *known: str) -> Demand:
-    """Return a demand with the attributes that some values state; ``known`` are the keys that state none."""
+    """Return a demand with the attributes that a mapping of a policy file sets.
+
+    Args:
+        base: The demand to start from.
+        values: The mapping.
+        known: Keys that are valid there but set no attribute.
+    """
     stated = {}
     for key, value in values.items():
         if key in _READERS:

@@ -28,7 +28,7 @@ from rye.verify.stream import OutcomeStream, Progress, stream_outcomes
 
 
 def _nothing_own(folder: Path) -> Unchecked:
-    """Return that there are only rye's own items, with a hint about the folder."""
+    """Return the entry that says that only rye's own items were found, with a hint on what to verify."""
     hint = "name the folder with --project, a bundle as TARGET; --space all verifies what there is"
     if has_skills_itself(folder):
         hint = "this folder is a bundle of skills: rye verify . verifies it"
@@ -154,9 +154,9 @@ class Verification:
         yield outcome
 
     def _of_skill(self, item: VerifiedItem) -> VerifiedItem | Finding:
-        """Return one finding for all items of a changed skill: the first becomes it, the rest are returned unchanged.
+        """Return a finding for the first item of a changed skill, and its other items unchanged.
 
-        The finding's reason names the changed files.
+        The reason of the finding names the changed files.
         """
         skill = f"{item.root.path}/{skill_of(item.root, item.file.rel_path)}"
         if skill in self._changed:
@@ -171,6 +171,7 @@ class Verification:
         return self._counted(Finding(item, code, reason, *advice))
 
     def _counted(self, finding: Finding) -> Finding:
+        """Return a finding with its identity, and count it as accepted by the policy or as a finding."""
         path, item = Path(finding.item.path), finding.item
         place = path.relative_to(self.base) if path.is_relative_to(self.base) else path
         name = "".join(map(_visible, place.as_posix()))

@@ -281,7 +281,10 @@ def stream_outcomes(
 
 
 def _of_trust_file(unread: UnreadTrust) -> Unchecked:
-    """Return that a trust file cannot be read: it may revoke any key, so nothing can be checked in full."""
+    """Return the entry for a trust file that cannot be read.
+
+    The file may revoke any key, so nothing can be checked in full.
+    """
     message, fault = f"{unread.message}; which key it is about, and may revoke, is not known", unread.fault
     return Unchecked(message, fault.code, fault.hint, str(unread.path))
 

@@ -326,7 +326,7 @@ class Shadowing:
 
 
 def _items_in(root: Root, folder: str) -> Mapping[tuple[str, str], tuple[ItemFile, ...]]:
-    """Return the files in a folder whose names are items', by type and id."""
+    """Return the item files in a folder, by type and id; several files may share an id."""
     items: dict[tuple[str, str], tuple[ItemFile, ...]] = {}
     for name in names(f"{root.path}/{folder}"):
         if file := root.find(f"{folder}/{name}" if folder else name):

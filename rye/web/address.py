@@ -141,7 +141,7 @@ def _only(name: str, values: list[str]) -> str:
 
 
 def _value(parameter: Parameter, values: list[str]) -> Any:
-    """Return a value as the table has it."""
+    """Convert the values of an argument in an address to the parameter's type."""
     if parameter.form == "pairs":
         return tuple(values)
     if parameter.kind == "array":

@@ -117,7 +117,7 @@ def make_diff(visit: Visit) -> WebPage:
 
 
 def _tried(work: Any) -> Any:
-    """Return an answer, or None if the registry has none, so that the rest of the page is shown."""
+    """Return the result of a function; None if it raises an error of rye, so that the rest of the page is shown."""
     try:
         return work()
     except RyeError:

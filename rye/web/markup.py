@@ -142,6 +142,7 @@ class _Colours:
         return str(escape(block(text.rstrip("\n"))))
 
     def _in_time(self, tokens: Iterable[Any]) -> Iterator[Any]:
+        """Yield the tokens; raise ``TimeoutError`` once the time limit is over."""
         for token in tokens:
             if time.monotonic() > self._end:
                 raise TimeoutError

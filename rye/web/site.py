@@ -121,7 +121,7 @@ class Site:
         return self._html(request, "error.html", {"error": error, "status": status}, status)
 
     def _no_page(self, request: Request, error: Exception) -> Response:
-        """Answer if there is no such page, or if the method is not allowed."""
+        """Return the error page for an unknown address or a method that is not allowed."""
         assert isinstance(error, HTTPException)
         if error.status_code == 405:
             message, hint = "pages can only be read: GET or HEAD", "change items and trust with the rye command"
