@@ -216,9 +216,10 @@ def inside_fault(path: Path, checkouts: Iterable[str]) -> EnvironmentFault | Non
 
 
 def refuse_links(path: Path) -> None:
-    """Refuse to write through a link that a stranger could have made, as the working directory is often a checkout.
+    """Refuse to write through a link that a stranger could have made.
 
-    The file itself must not be a link, and no folder on the way to it may be a link inside that checkout.
+    The working directory is often a checkout. So the file itself must not be a link, and no folder on the way to it may
+    be a link inside that checkout.
 
     Raises:
         EnvironmentFault: ``cannot-write``.

@@ -59,7 +59,7 @@ def faults(read: ReadItem, root: Root) -> tuple[str, ...]:
 
 
 def conflict_problem(data: bytes) -> str:
-    """Return that a text contains a merge conflict; empty if it does not."""
+    """Return a phrase that says where a merge conflict begins in a text; empty if there is none."""
     starts, at = list[int](), 0
     for mark in _CONFLICT:
         if (match := mark.search(data, at)) is None:
@@ -71,7 +71,10 @@ def conflict_problem(data: bytes) -> str:
 
 
 def encoding_problem(suffix: str, data: bytes) -> str:
-    """Return that Python would run other text than rye shows, which is UTF-8; empty if it would not."""
+    """Return a phrase that names the encoding in which Python would run a file; empty if that is UTF-8.
+
+    Rye shows every file as UTF-8, so Python would run another text.
+    """
     named = _CODING.match(data) if suffix in {".py", ".pyw"} or _PROGRAM.match(data) else None
     if named is None or named[1].lower() in _UTF_8:
         return ""

@@ -433,9 +433,9 @@ def folder_at(root: Root, parts: Iterable[str]) -> Folder | None:
 
 
 def is_second_name(root: Root, path: str, target: str) -> bool:
-    """Return whether a link may stand for the item that it leads to.
+    """Return whether a link is accepted as a second name of the item that it leads to.
 
-    It may in the user space, and if both are the instructions for one folder, as ``CLAUDE.md -> AGENTS.md`` are.
+    It is in the user space, and if both are the instructions for one folder, as ``CLAUDE.md -> AGENTS.md`` are.
     """
     if root.space is Space.USER:
         return True

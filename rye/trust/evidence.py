@@ -240,7 +240,10 @@ def _of_bundle(folder: SkillFolder) -> tuple[Evidence, Mapping[str, str]]:
 
 
 def _other_folder(signed: str, folder: str) -> str:
-    """Return that a skill was signed under another folder name; empty if not, or if no name was signed."""
+    """Return a phrase that names both folders if a skill was signed under another folder name.
+
+    Empty if the names are the same, or if no name was signed.
+    """
     here = folder.rpartition("/")[2]
     is_same = not signed or composed(signed) == composed(here)
     return "" if is_same else f"signed as the folder {shown_names([signed])}, found as {shown_names([here])}"

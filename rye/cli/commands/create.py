@@ -166,7 +166,7 @@ def _finish(setup: Setup, report: SetupReport) -> None:
 
 
 def _next_steps(report: SetupReport) -> Iterator[str]:
-    """Yield what makes the signatures count for others."""
+    """Yield what the user has to do so that others trust the signatures."""
     from rye.cli.render.parts import shown_path
     from rye.keyring.private import Keyring
     from rye.registry.setup import CI_FILES

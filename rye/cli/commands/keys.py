@@ -449,7 +449,7 @@ def rotate(name: str | None, **options: Any) -> int:
 
 
 def _policies_naming(fingerprint: str, where: Where) -> Iterator[str]:
-    """Yield a warning where the project's policy demands a key that is revoked now."""
+    """Yield a warning if the project's policy still demands a key that was revoked."""
     from rye.registry.setup import POLICY
 
     project = where.layout().project

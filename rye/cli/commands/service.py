@@ -306,10 +306,10 @@ def _token(path: Path | None, variable: str) -> str:
 
 
 def _read(path: Path) -> str:
-    """Return the text of a file that nobody else may read, as of a private key's.
+    """Return the text of a file that, like a private key, nobody else may read.
 
     Raises:
-        Refusal: It cannot be read, is no regular file, or is open to others.
+        Refusal: It cannot be read, is not a regular file, or others can read it.
     """
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe must not block
