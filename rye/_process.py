@@ -86,7 +86,8 @@ def copy(work: Callable[[], None]) -> Helper | None:
     requests, ask = os.pipe()
     answers, answer = os.pipe()
 
-    def be() -> None:
+    def run_fork() -> None:
+        """Call ``work`` in the fork, with the pipes as standard input and output."""
         for number in _STOPPING:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
@@ -96,7 +97,7 @@ def copy(work: Callable[[], None]) -> Helper | None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the process ends
         work()
 
-    process = get_context("fork").Process(target=be, daemon=True)
+    process = get_context("fork").Process(target=run_fork, daemon=True)
     # what a handler raises during a fork is lost, and the copy has no use for it
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
     try:
@@ -346,8 +347,8 @@ def remove_at_end(folder: Path) -> None:
 
 
 @atexit.register
-def leave() -> None:
-    """Remove the folders now; a fork leaves those of its parent."""
+def remove_folders() -> None:
+    """Remove the folders given to :func:`remove_at_end` now; a fork leaves those of its parent."""
     while _FOLDERS:
         process, folder = _FOLDERS.pop()
         if process == os.getpid():
@@ -380,7 +381,7 @@ def release_memory() -> None:
 
 
 def check_cancelled() -> None:
-    """Stop here if the work has been cancelled.
+    """Raise an error if the work has been cancelled.
 
     Raises:
         CancelledError: ``cancelled``.

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from rye._process import leave
+from rye._process import remove_folders
 from rye._text import quote
 from rye.cli.commands import COMMANDS
 from rye.cli.options import HELP_SETTINGS, NothingFound, Refusal, colour_option
@@ -133,7 +133,7 @@ def _until_signalled(work: Callable[[], int]) -> int:
         sys.unraisablehook = hook
     if received:
         silence(sys.stdout, sys.stderr)
-        leave()
+        remove_folders()
         os.kill(os.getpid(), received[0])
     return _INTERRUPTED if lost else status
 

@@ -88,8 +88,11 @@ class Choice(NamedTuple):
         overlap = self.chunk_overlap or size // 10
         return size, overlap, "" if (size, overlap) == (CHUNK, CHUNK // 10) else f" in chunks of {size} and {overlap}"
 
-    def asking(self, other: Choice) -> Choice:
-        """Return the other choice with this one's key, batch, timeout and chunks; for the same model, only its URL."""
+    def applied_to(self, other: Choice) -> Choice:
+        """Return another choice with the key, batch, timeout and chunks of this one.
+
+        If both choose the same model, return this choice with the URL of the other.
+        """
         if (other.kind, other.model) == (self.kind, self.model):
             return self._replace(url=other.url)
         kept = ("key_variable", "batch", "timeout", "chunk_chars", "chunk_overlap")

@@ -44,7 +44,7 @@ def _size(embedder: object, name: str, least: int) -> int | None:
     """Return a size attribute of an embedder; None if it has none.
 
     Raises:
-        ValueError: It is no whole number, or too small.
+        ValueError: It is not a whole number, or it is too small.
     """
     size = getattr(embedder, name, None)
     if size is not None and (isinstance(size, bool) or not isinstance(size, Integral) or int(size) < least):
@@ -120,6 +120,7 @@ class GuardedEmbedder:
         return unit_rows(self.model, answer, (self.dimensions,), tolerance=TOLERANCE, hint=_HINT)
 
     def _answer(self, ask: Callable[[], T]) -> T:
+        """Call a function of the embedder; raise any other exception of it as an error of rye."""
         try:
             return ask()
         except RyeError:

@@ -11,7 +11,10 @@ from rye.errors import UnavailableError
 
 
 def is_there(choice: Choice) -> bool:
-    """Return whether the embedder is available, without opening it. Only the default one may not be installed."""
+    """Return whether the embedder is available, without opening it.
+
+    Only the packages of the default embedder are looked for; any other embedder counts as available, except ``none``.
+    """
     needs = ("wordllama", "tokenizers", "safetensors") if choice.kind == "wordllama" else ()
     return choice.kind != "none" and all(map(find_spec, needs))
 

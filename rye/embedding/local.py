@@ -63,7 +63,7 @@ def parse_model(weights: bytes, tokenizer: bytes) -> tuple[Tensors, Tokenizer]:
 class LocalEmbedder(ABC):
     """A local model; thread-safe.
 
-    A subclass reads its files, sets the tokenizer, and sums the vectors of texts.
+    A subclass reads its files, sets the tokenizer, and computes the vectors of texts.
 
     Args:
         choice: Its threshold, prefixes and chunks.
@@ -80,11 +80,11 @@ class LocalEmbedder(ABC):
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """See :class:`rye.embedding.protocol.Embedder`."""
-        return self._directions([self._choice.document_prefix + text for text in texts])
+        return self._unit_vectors([self._choice.document_prefix + text for text in texts])
 
     def embed_query(self, text: str) -> Floats:
         """Return the vector of a query, shape ``(dimensions,)``."""
-        vector: Floats = self._directions([self._choice.query_prefix + text])[0]
+        vector: Floats = self._unit_vectors([self._choice.query_prefix + text])[0]
         return vector
 
     def is_token(self, word: str) -> bool:
@@ -96,11 +96,12 @@ class LocalEmbedder(ABC):
         return text.encode("utf-8", "replace").decode()
 
     @abstractmethod
-    def _sums(self, texts: Sequence[str]) -> Floats:
-        """Return the sums of token vectors, not normalized, shape ``(len(texts), dimensions)``."""
+    def _raw_vectors(self, texts: Sequence[str]) -> Floats:
+        """Return the sum of the token vectors of each text, not normalized, shape ``(len(texts), dimensions)``."""
 
-    def _directions(self, texts: Sequence[str]) -> Floats:
-        rows = self._sums(texts)
+    def _unit_vectors(self, texts: Sequence[str]) -> Floats:
+        """Return the vectors of texts, scaled to length 1; zeros stay zeros."""
+        rows = self._raw_vectors(texts)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         np.divide(rows, lengths, out=rows, where=lengths > 0)
         return rows

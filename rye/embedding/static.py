@@ -63,7 +63,8 @@ class StaticEmbedder(LocalEmbedder):
     def _cleaned(self, text: str) -> str:
         return text.lower() if text.isascii() else super()._cleaned(text).lower()
 
-    def _sums(self, texts: Sequence[str]) -> Floats:
+    def _raw_vectors(self, texts: Sequence[str]) -> Floats:
+        """Return the sum of the token vectors of each text, not normalized."""
         sums = np.zeros((len(texts), self.dimensions), np.float32)
         # WordLlama's vectors are narrower than float32; converting all of them pays only for many texts
         vectors = self._vectors if len(texts) < _TEXTS_AT_A_TIME else self._vectors.astype(np.float32, copy=False)

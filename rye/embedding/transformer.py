@@ -65,8 +65,11 @@ class TransformerEmbedder(LocalEmbedder):
         self.model = f"minilm:{hashlib.sha256(digest.encode() + tokenizer).hexdigest()[:16]}{self._chunks}"
         self.dimensions = len(self._tensors["embeddings.LayerNorm.weight"])
 
-    def _sums(self, texts: Sequence[str]) -> Floats:
-        """Embed texts of similar length together, in batches of about :data:`_TOKENS_AT_A_TIME` tokens."""
+    def _raw_vectors(self, texts: Sequence[str]) -> Floats:
+        """Return the sum of the token vectors of each text, not normalized.
+
+        Texts of similar length are computed together, in batches of about :data:`_TOKENS_AT_A_TIME` tokens.
+        """
         vectors = np.zeros((len(texts), self.dimensions), _F)
         longest = _CHARS_PER_TOKEN * TOKENS
         encodings = self._tokenizer.encode_batch_fast([self._cleaned(text[:longest]) for text in texts])

@@ -56,7 +56,7 @@ class Call:
         self._gone.set()
 
     def check(self) -> None:
-        """Stop here if nobody waits.
+        """Raise an error if the client no longer waits for the answer.
 
         Raises:
             CancelledError: ``cancelled``.

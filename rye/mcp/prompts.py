@@ -24,7 +24,7 @@ _PLACE = re.compile(r"\{input:([^{}\s|:?]++)[^{}]*+\}")
 
 
 def list_prompts(registry: Registry, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-    """Return a page of the directives; if several spaces have an id, the winning one."""
+    """Return a page of the directives; if several spaces have the same id, only the one that is searched first."""
     page, mark = item_page(registry, "directive", params), Mark()
     listed = []
     for hit in page.results:
@@ -53,7 +53,7 @@ def get_prompt(registry: Registry, params: types.GetPromptRequestParams) -> type
     Raises:
         ArgumentError: ``unknown-argument``, ``missing-argument``, ``long-input``.
         NotFoundError: There is no such directive.
-        ItemError: It cannot be read, or is not trusted where that is required.
+        ItemError: It cannot be read, or is not trusted although that is required.
     """
     loaded = registry.get(f"directive:{params.name}")
     inputs = _inputs(loaded)

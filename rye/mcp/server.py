@@ -131,6 +131,7 @@ class App:
             _LOG.warning("the default project cannot be opened: %s", error)
 
     async def _note_answer(self, ctx: _Context, call_next: Callable[[_Context], Any]) -> Any:
+        """Handle a request; then set the event after which the default project is opened."""
         try:
             return await call_next(ctx)
         finally:
@@ -161,7 +162,7 @@ class App:
         """Return a handler that asks the registry of the default project; its errors are protocol errors."""
 
         async def handle(ctx: _Context, params: _Params) -> _Answer:
-            def put(call: Call) -> _Answer:
+            def answer_call(call: Call) -> _Answer:
                 sized = params.model_dump(exclude=_UNSIZED) if isinstance(params, types.RequestParams) else {}
                 for name, value in sized.items():
                     check_size(Parameter(name, name=name), value)
@@ -169,7 +170,7 @@ class App:
                     return question(registry, params)
 
             try:
-                return await self._in_thread(ctx, put)
+                return await self._in_thread(ctx, answer_call)
             except MCPError:
                 raise
             except Exception as error:  # noqa: BLE001 - as above

@@ -101,9 +101,13 @@ class Reasons(dict[str, str]):
 
 
 def under_base(rows: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """Make the paths of an answer relative to the folder that saves most, and return it as ``base``, if any.
+    """Shorten the paths in the rows of an answer in place, and return their common base.
 
-    If paths follow from ids, ``base`` has a template such as ``skills/{id}/SKILL.md``, and these parts have no path.
+    The base is the folder that saves the most characters when it is removed from the paths. It may end with a template
+    such as ``skills/{id}/SKILL.md``; then rows whose path follows from their id lose their path.
+
+    Returns:
+        ``{"base": …}``; empty if no base makes the answer shorter.
     """
     paths = [row["path"] for row in rows]
     folders = {f"{folder.as_posix().rstrip('/')}/" for path in paths for folder in PurePosixPath(path).parents}

@@ -126,6 +126,7 @@ def defaults_of(options: type) -> Mapping[str, Any]:
 
 
 def _typed(name: str, hint: Any, parameter: Parameter) -> Parameter:
+    """Return a parameter with its name, and with the kind and default that follow from its type hint."""
     kind = hint
     if isinstance(hint, UnionType):
         kind = next(option for option in get_args(hint) if option is not type(None))
@@ -156,17 +157,18 @@ class ParameterError(ArgumentError):
         self.args = (self.message,)
 
     def spelled(self, names: Callable[[tuple[str, ...]], Iterable[str]], setting: Callable[[Setting], str]) -> Self:
-        """Return the same error with message and hint as a surface writes them.
+        """Return the same error with its message and hint spelled for one surface: command line, MCP or Python.
 
         Args:
-            names: Returns the names for a subject, which may be several options.
-            setting: Returns how another parameter, or a value of it, is written.
+            names: Returns the names of a parameter, given the path to it; it may have several.
+            setting: Returns how another parameter, or a value of it, is spelled.
         """
         return self.but(**self._written(names, setting))
 
     def _written(
         self, names: Callable[[tuple[str, ...]], Iterable[str]], setting: Callable[[Setting], str]
     ) -> dict[str, str]:
+        """Return the attributes ``fault``, ``message`` and ``hint``, spelled as for :meth:`spelled`."""
         subjects = [name for path in self.subjects for name in names(path)]
         verb = self._verb if len(subjects) == 1 else _PLURALS.get(self._verb, self._verb)
         fault = f"{verb} {spelled(self._rest, setting)}"
@@ -358,7 +360,7 @@ def takes(options: type) -> Callable[[Function], Function]:
     keyword by keyword, and ``help()`` shows the signature and docstring made here.
     """
 
-    def write(function: Function) -> Function:
+    def add_options(function: Function) -> Function:
         signature = Signature.from_callable(function)
         *own, _ = signature.parameters.values()
         more = [
@@ -373,7 +375,7 @@ def takes(options: type) -> Callable[[Function], Function]:
         function.__doc__ = "\n".join([before.rstrip(), *lines, raises]) + after
         return function
 
-    return write
+    return add_options
 
 
 def described(parameter: Parameter, surface: str) -> str:

@@ -134,12 +134,12 @@ class VectorIndexes:
         if named is None and (line := os.environ.get(VARIABLE, "")):
             by, named = VARIABLE, Choice.parse(line)
         if isinstance(named, Choice):
-            return self._settings.asking(named), by
+            return self._settings.applied_to(named), by
         return read_choice(self._layout.safe_user()), f"'semantic' of {self._layout.user / SETTINGS}"
 
     @cached_property
     def can_embed(self) -> bool:
-        """Whether there is an embedder: it may be turned off, and the default one may not be installed.
+        """Whether there is an embedder: it is not turned off, and the default one is installed if it is chosen.
 
         Raises:
             ArgumentError: The variable is not valid.

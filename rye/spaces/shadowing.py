@@ -24,7 +24,7 @@ def foreign_copy(name: str, hider: tuple[str, Signature], hidden: tuple[str, Sig
     (above, upper), (below, lower) = hider, hidden
     if lower.verdict in _UNPROVEN or (upper.verdict not in _UNPROVEN and upper.signer == lower.signer):
         return ""
-    return f"{name} of {above} hides that of {below}: {_said(upper)} here, {_said(lower)} there"
+    return f"{name} of {above} hides that of {below}: {_signed_by(upper)} here, {_signed_by(lower)} there"
 
 
 def cut_short(sentences: Sequence[str], more: int = 0) -> tuple[str, ...]:
@@ -34,7 +34,7 @@ def cut_short(sentences: Sequence[str], more: int = 0) -> tuple[str, ...]:
     return (*sentences[:MAX_HIDING_WARNINGS], *rest)
 
 
-def _said(signature: Signature) -> str:
+def _signed_by(signature: Signature) -> str:
     if signature.verdict in _UNPROVEN:
         return str(signature.verdict)
     owner = f" of {signature.owner}" if signature.owner else ""

@@ -373,10 +373,10 @@ def _check_excluded(path: Path, folder: Path, roots: Sequence[Root]) -> None:
 
 
 def _below(path: Path, known: list[Root]) -> ProjectsBelow:
-    """Return the known roots below a folder, and the new ones in it.
+    """Return the known roots below a folder, and the other projects and bundles that are found there.
 
-    A ``.ai`` below it is a project, whose keys the user must trust. Only a folder that is a root under another name is
-    a bundle, whose own keys are trusted for its items.
+    A folder with a ``.ai`` is a project, whose keys the user must trust. A folder is a bundle, whose own keys are
+    trusted for its items, only if it is a root under another name.
     """
     if not os.path.isdir(path):
         return ProjectsBelow(())

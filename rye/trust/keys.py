@@ -130,16 +130,17 @@ class PublicKey:
     def verify(self, signature: bytes, message: bytes) -> bool:
         """Return whether a signature is valid; it must have 64 bytes and a canonical S (RFC 8032, 5.1.7).
 
-        A message that states what it is for may have been signed by SSH instead.
+        A signature made with SSH is also accepted, if the message begins with the label of format v2.
         """
         # S is little-endian and the order is above 2**252, so a small last byte suffices
         if len(signature) != 64 or (signature[63] >= 0x10 and int.from_bytes(signature[32:], "little") >= _ORDER):
             return False
-        if self._holds(signature, message):
+        if self._is_valid(signature, message):
             return True
-        return message.startswith(_BOUND) and self._holds(signature, ssh_message(message))
+        return message.startswith(_BOUND) and self._is_valid(signature, ssh_message(message))
 
-    def _holds(self, signature: bytes, message: bytes) -> bool:
+    def _is_valid(self, signature: bytes, message: bytes) -> bool:
+        """Return whether an Ed25519 signature of exactly these bytes is valid."""
         try:
             _loaded(self.raw).verify(signature, message)
         except _invalid_signature():  # evaluated only if something was raised

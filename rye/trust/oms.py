@@ -172,19 +172,19 @@ def _read_chain(material: dict[str, Any]) -> tuple[str, tuple[bytes, ...]]:
 def bundle_change(bundle: Bundle, files: Sequence[ListedFile]) -> str:
     """Return how the files of a skill differ from those that a bundle names; empty if they do not.
 
-    Of the files that the signer left out, rye accepts only git's own, as :func:`_is_left_out` says: an unsigned file
-    must not be one that anybody runs or obeys.
+    Of the files that the signer left out, only those that :func:`_may_be_unsigned` are accepted: an unsigned file must
+    not be one that anybody runs or obeys.
     """
     if wrong := unlistable(files):
         return wrong
     # modes are not signed, so they are taken as equal
-    on_disk = {file.path: file._replace(mode=_PLAIN) for file in files if not _is_left_out(file, bundle)}
+    on_disk = {file.path: file._replace(mode=_PLAIN) for file in files if not _may_be_unsigned(file, bundle)}
     listed = {path: ListedFile(path, _PLAIN, digest) for path, digest in bundle.files.items()}
     return shown_changes(compare(listed, on_disk))
 
 
-def _is_left_out(file: ListedFile, bundle: Bundle) -> bool:
-    """Return whether an unsigned file is acceptable: a git file that is not a program, code or a skill."""
+def _may_be_unsigned(file: ListedFile, bundle: Bundle) -> bool:
+    """Return whether a file may be unsigned: a git file that the signer left out, and no program, code or skill."""
     name = f"/{file.path.casefold()}"
     runs = file.mode != _PLAIN or name.endswith((*CODE_ENDINGS, f"/{SKILL_FILE.casefold()}"))
     return file.path.partition("/")[0] in bundle.ignored and file.path not in bundle.files and not runs

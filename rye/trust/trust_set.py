@@ -150,7 +150,7 @@ class TrustSet:
         return not entry.built_in and self._was_full(entry.signed_by)
 
     def _signer_before(self, place: Origin, at: datetime) -> str:
-        """Return in words that the user trusts a bundle with other keys, by its name; empty if with none."""
+        """Return a phrase that says which other signers the user trusts for a bundle by its name; empty if none."""
         signers = " or ".join(self.bundle_signers(place.bundle, at)) if place.space == "system" else ""
         return f"; the signer of bundle {place.bundle} changed: you trusted {signers}" if signers else ""
 
@@ -166,10 +166,10 @@ class TrustSet:
         return tuple(signers)
 
     def demanded(self, origin: Origin) -> str:
-        """Return the audience that a signature at ``origin`` must name; empty for any and none.
+        """Return the audience that a signature at ``origin`` must name; empty if none is demanded.
 
-        Only projects demand one, because they are copied and cloned; bundles and the user's items are bound to their
-        place by their keys.
+        An audience is demanded only in projects, because they are copied and cloned. The keys of bundles and of the
+        user's items bind these to their place.
         """
         return self.audience if origin.space == "project" else ""
 

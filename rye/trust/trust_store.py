@@ -64,7 +64,7 @@ class UnreadTrust(NamedTuple):
     name: str = ""
 
     def entry(self, public: AnyKey) -> TrustEntry:
-        """Return the entry that replaces the file in a trust set, for the key in its name."""
+        """Return the entry that stands in for an unreadable trust file, and blocks the key that its name states."""
         return TrustEntry(
             public,
             "",
@@ -290,7 +290,9 @@ def leads_out(path: Path, root: Path) -> bool:
 
 
 def trust_paths(folder: Path) -> list[Path]:
-    """Return the trust files in a folder, sorted by name: those that end with ``.toml``, in any case.
+    """Return the trust files in a folder, sorted by path.
+
+    Their names end with ``.toml``, in any case, and do not begin with ``.`` or ``_``.
 
     Raises:
         OSError: The folder is missing or cannot be listed.

@@ -73,7 +73,10 @@ class ContentPart(NamedTuple):
 
 
 def start_of_content(loaded: LoadedItem) -> int:
-    """Return the offset below the signature line and front matter; 0 if an element stands there."""
+    """Return the offset below the signature line and front matter.
+
+    It is 0 if there is a ``<directive`` element above that place, or nothing below it.
+    """
     content = loaded.content.replace("\r\n", "\n")
     head = sum(len(line) + 1 for line in content.split("\n")[: loaded.item.body_line - 1])
     return 0 if "<directive" in content[:head] or head >= len(content) else head
@@ -109,7 +112,7 @@ def verdict_lines(data: Mapping[str, Any], mark: Mark) -> list[str]:
 
 
 def fenced(part: ContentPart, offset: int, mark: Mark) -> list[str]:
-    """Return a part of an item's content between lines with the mark."""
+    """Return a part of an item's content as lines, between a first and a last line that carry the mark."""
     end = part.next_offset or part.characters
     is_part = offset or part.next_offset
     where = f"characters {offset} to {end} of {part.characters}" if is_part else f"all {part.characters} characters"

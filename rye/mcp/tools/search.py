@@ -142,6 +142,7 @@ def _brief(answer: Mapping[str, Any]) -> dict[str, Any]:
 def _with_reasons(
     answer: Mapping[str, Any], brief: Callable[[Mapping[str, Any], Reasons], dict[str, Any]]
 ) -> dict[str, Any]:
+    """Return an answer with brief hits; reasons that several hits share are listed once, under ``reasons``."""
     reasons = Reasons()
     hits = [brief(hit, reasons) for hit in answer["results"]]
     without = (*_AT_LENGTH, *(["stage"] if answer.get("stage") == "all" else []))

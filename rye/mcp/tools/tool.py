@@ -99,7 +99,9 @@ _GLOB = re.compile(r"[\[\]*?]")
 
 
 def read_target(text: str) -> tuple[str, ...]:
-    """Return ``type:id`` references (the id may hold ``*`` and ``?``) for such a reference or for a scope.
+    """Return the ``type:id`` references of a target, which is such a reference or a scope.
+
+    An id in a reference may contain ``*`` and ``?``.
 
     Raises:
         ArgumentError: ``bad-scope``, ``bad-target``.

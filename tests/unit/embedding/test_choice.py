@@ -81,9 +81,9 @@ def test_a_key_goes_over_no_open_line(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_settings_of_a_model_hold_however_the_model_is_chosen() -> None:
     """Threshold and prefixes of the settings belong to their model, wherever it is asked."""
     settings = Choice("ollama", "m", "http://a:1", threshold=0.5, query_prefix="q: ", document_prefix="d: ")
-    asked = settings.asking(Choice.parse("ollama:m@http://b:2"))
+    asked = settings.applied_to(Choice.parse("ollama:m@http://b:2"))
     assert asked == Choice("ollama", "m", "http://b:2", threshold=0.5, query_prefix="q: ", document_prefix="d: ")
-    other = settings.asking(Choice.parse("ollama:other"))
+    other = settings.applied_to(Choice.parse("ollama:other"))
     assert (other.query_prefix, other.document_prefix, other.threshold) == ("", "", None)
 
 
