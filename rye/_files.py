@@ -115,7 +115,7 @@ def why_unsafe(path: Path, *, private: bool = False) -> str:
         except (OSError, ValueError):
             continue
         uid, gid, mode = ownership_of(status) if place == path else _in_sticky(status)
-        owner = (uid if link.st_uid in own()[0] or os.name != "posix" else link.st_uid, gid, mode)
+        owner = (uid if link.st_uid in trusted_owners()[0] or os.name != "posix" else link.st_uid, gid, mode)
         if why := why_others(owner, group=True, private=private and place == path):
             command = "chown $(id -u)" if "belongs" in why else "chmod go-w"
             return f"{place} {why}; run: {command} {shlex.quote(str(place))}"
@@ -138,7 +138,7 @@ def others_below(folder: Path, owners: Mapping[str, Ownership], *, group: bool =
     return [f"{path} {why}" for path, why in rows if not is_safe(os.path.join(real, path))]
 
 
-def own(*, group: bool = False) -> tuple[frozenset[int], int]:
+def trusted_owners(*, group: bool = False) -> tuple[frozenset[int], int]:
     """Return the user ids we accept, and the mode bits that let others write.
 
     This function does not look at groups, so with ``group`` the bit of a private group counts too.
@@ -152,7 +152,7 @@ def own(*, group: bool = False) -> tuple[frozenset[int], int]:
 def why_others(owner: Ownership, *, group: bool, private: bool = False) -> str:
     """Return why other users may have written a file with this owner, group and mode; empty if they cannot have."""
     uid, gid, mode = owner
-    owners, writable = own(group=group or private)
+    owners, writable = trusted_owners(group=group or private)
     if uid not in owners:
         return f"belongs to another user (uid {uid})"
     if private and os.name == "posix" and uid != os.geteuid():

@@ -28,7 +28,7 @@ _WORD = 8
 _HALF = 32
 
 
-def fresh(ordered: Array) -> Bools:
+def group_starts(ordered: Array) -> Bools:
     """Return which elements of a sorted array differ from the previous one: the first of each group of equal ones."""
     mask = np.empty(len(ordered), bool)
     mask[:1] = True
@@ -43,7 +43,7 @@ def unique(*several: npt.NDArray[Number]) -> npt.NDArray[Number]:
     """
     numbers = np.concatenate(several)
     numbers.sort()
-    return numbers[fresh(numbers)]
+    return numbers[group_starts(numbers)]
 
 
 def ends_of(sizes: Sequence[int] | Array) -> Ints:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rye._process import check_cancelled
-from rye.index.arrays import Array, Ints, Numbers, Packed, ends_of, fresh, packed_arrays, smallest
+from rye.index.arrays import Array, Ints, Numbers, Packed, ends_of, group_starts, packed_arrays, smallest
 from rye.index.container import Pieces
 from rye.index.schema import FIELD_BITS
 
@@ -81,7 +81,7 @@ def doc_counts(starts: Ints, docs: Numbers) -> npt.NDArray[np.int32]:
         starts: Shape ``(terms,)``: where each term's postings begin; every term has some.
         docs: Shape ``(postings,)``: the document of each, ascending within a term.
     """
-    first = fresh(docs)  # per posting: whether it is its document's first in the term
+    first = group_starts(docs)  # per posting: whether it is its document's first in the term
     first[starts] = True
     return np.add.reduceat(first.view(np.uint8), starts, dtype=np.int32) if len(starts) else np.empty(0, np.int32)
 

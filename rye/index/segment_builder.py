@@ -28,7 +28,7 @@ from rye.index.arrays import (
     Numbers,
     Packed,
     ends_of,
-    fresh,
+    group_starts,
     pack,
     pack_strings,
     ranges,
@@ -196,10 +196,10 @@ class PostingWriter:
 def _pieces(tokens: list[_Tokens], starts: Ints, width: int) -> Iterator[TermPiece]:
     """Yield the postings of tokens, some terms at a time; for the arguments see :func:`_sorted_tokens`."""
     for keys, positions in _sorted_tokens(tokens, starts, width):
-        first = np.flatnonzero(fresh(keys))  # a posting begins wherever term or slot changes
+        first = np.flatnonzero(group_starts(keys))  # a posting begins wherever term or slot changes
         posting, tf = keys[first], np.diff(first, append=len(keys))
         terms = posting >> width
-        counts = np.diff(np.flatnonzero(fresh(terms)), append=len(terms))
+        counts = np.diff(np.flatnonzero(group_starts(terms)), append=len(terms))
         yield TermPiece(counts, posting & ((1 << width) - 1), tf, positions)
 
 

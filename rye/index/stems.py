@@ -15,7 +15,7 @@ import Stemmer
 
 from rye._process import check_cancelled
 from rye.index.analysis import stem, without_accents, without_plural
-from rye.index.arrays import Array, Arrays, Bools, Ints, ends_of, fresh, ranges, smallest, unique
+from rye.index.arrays import Array, Arrays, Bools, Ints, ends_of, group_starts, ranges, smallest, unique
 from rye.index.terms import Strings
 
 _PAIRS = 1 << 16
@@ -44,7 +44,7 @@ def stem_arrays(terms: Strings) -> Arrays:
     # equal stems have equal hashes, so they are neighbours in this order, except for a few hash collisions
     order = np.argsort(hashed, kind="stable")
     ascending = hashed[order]
-    pairs = np.flatnonzero(fresh(ascending)[1:] == 0)
+    pairs = np.flatnonzero(group_starts(ascending)[1:] == 0)
     left, right = order[pairs], order[pairs + 1]
     units = np.frombuffer(text, np.uint8)
     blocks = range(0, len(pairs), _PAIRS)

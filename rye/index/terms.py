@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rye.index.arrays import NEWLINE, Arrays, Bools, Ints, Numbers, Packed, ends_of, fresh, ranges
+from rye.index.arrays import NEWLINE, Arrays, Bools, Ints, Numbers, Packed, ends_of, group_starts, ranges
 
 Text: TypeAlias = npt.NDArray[np.integer[Any]]
 """Bytes or code points."""
@@ -321,7 +321,7 @@ class Strings:
         ids: Ints = np.searchsorted(self.offsets, at.astype(self.offsets.dtype), side="right") - 1
         if None in needle:  # a question mark may have matched the newline after a string
             ids = ids[at + len(needle) + (needle[-1] != NEWLINE) <= self.offsets[ids + 1]]
-        return ids[fresh(ids)]
+        return ids[group_starts(ids)]
 
     @cached_property
     def _wide(self) -> Bools:

@@ -230,7 +230,7 @@ class LocalEngine:
 
     def single_scan(self) -> AbstractContextManager[None]:
         """Scan once for all calls of this thread in the block."""
-        return self._indexes.hold(self.max_staleness)
+        return self._indexes.pinned(self.max_staleness)
 
     def ask(self, work: Callable[[State], T]) -> T:
         """Call a function with a fresh state of the indexes; return its result.

@@ -176,7 +176,7 @@ class Indexes:
         return moved.refresh()
 
     @contextmanager
-    def hold(self, max_age: float) -> Iterator[None]:
+    def pinned(self, max_age: float) -> Iterator[None]:
         """Use the current state for every call of this thread in the block."""
         held = [self.current(max_age)]
         token = self._held.set(held)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rye.index.arrays import Bools, Ints, fresh
+from rye.index.arrays import Bools, Ints, group_starts
 from rye.index.reader import Floats, Part, Reader
 
 MAX_EXPANSIONS = 1_024
@@ -172,5 +172,5 @@ def document_frequencies(part: Part, ids: Ints, fields: Bools) -> Ints:
     docs, numbers = part.segment.places(postings)
     keep = fields[numbers] & part.live[docs]
     docs, owner = docs[keep], owner[keep]  # count a document once for all its fields
-    counts: Ints = np.bincount(owner[fresh(docs) | fresh(owner)], minlength=len(ids))
+    counts: Ints = np.bincount(owner[group_starts(docs) | group_starts(owner)], minlength=len(ids))
     return counts

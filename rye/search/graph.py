@@ -30,7 +30,7 @@ from rye.index.arrays import (
     Bools,
     Ints,
     ends_of,
-    fresh,
+    group_starts,
     pack_strings,
     ranges,
     ranked,
@@ -288,7 +288,7 @@ def resolve(parts: Sequence[Part], live: Bools) -> Arrays:
     name_keys = _joined([part.segment.edges.name_keys for part in parts], np.uint64)
     docs = np.flatnonzero(live)
     docs = docs[np.argsort(id_keys[docs], kind="stable")]  # duplicates side by side, the best first
-    first = fresh(id_keys[docs])
+    first = group_starts(id_keys[docs])
     by_id = _Table(id_keys[docs[first]], docs[first])
     named = np.sort(by_id.docs)
     named = named[np.argsort(name_keys[named], kind="stable")]
@@ -368,7 +368,7 @@ def _runs(edges: EdgeColumns, by_id: _Table, by_name: _Table) -> tuple[Ints, Int
         low[at] = table.keys.searchsorted(edges.keys[at]) + base
         high[at] = table.keys.searchsorted(last[at], side="right") + base
     hit = np.flatnonzero(high > low)
-    hit = hit[fresh(owners[hit])]  # the first lookup of each target with a match
+    hit = hit[group_starts(owners[hit])]  # the first lookup of each target with a match
     runs, is_name = np.zeros((2, count), np.int64), np.zeros(count, bool)
     runs[:, owners[hit]], is_name[owners[hit]] = (low[hit], high[hit]), named[hit]
     return runs[0], runs[1], is_name

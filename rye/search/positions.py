@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from rye.errors import QueryError
-from rye.index.arrays import Bools, Ints, Numbers, fresh, unique
+from rye.index.arrays import Bools, Ints, Numbers, group_starts, unique
 from rye.index.postings import POSITION_BITS
 from rye.index.reader import Floats, Part
 from rye.index.schema import FIELD_BITS
@@ -75,8 +75,8 @@ def distinct(occurrences: Occurrences, *, by_start: bool) -> Occurrences:
     """Keep one occurrence per start (or per start and end): the heaviest, of equal weights the longest."""
     first, second = (-occurrences.weights, -occurrences.ends) if by_start else (occurrences.ends, -occurrences.weights)
     occurrences = occurrences.take(np.lexsort((second, first, occurrences.starts)))
-    keep = fresh(occurrences.starts)
-    return occurrences.take(keep if by_start else keep | fresh(occurrences.ends))
+    keep = group_starts(occurrences.starts)
+    return occurrences.take(keep if by_start else keep | group_starts(occurrences.ends))
 
 
 def union(several: Sequence[Occurrences], *, by_start: bool) -> Occurrences:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rye.index.arrays import Bools, Ints, Numbers, fresh, unique
+from rye.index.arrays import Bools, Ints, Numbers, group_starts, unique
 from rye.index.reader import Floats, Part
 from rye.index.schema import FIELD_BITS
 from rye.search.docset import look_up, mask
@@ -89,7 +89,7 @@ def shared(several: list[Numbers]) -> Numbers:
 
 def sum_by(keys: Ints, values: Floats) -> tuple[Ints, Floats]:
     """Sum values by key, given ascending keys; return the distinct keys and the sums."""
-    first = fresh(keys).nonzero()[0]
+    first = group_starts(keys).nonzero()[0]
     return keys.take(first), np.add.reduceat(values, first) if len(first) else values
 
 

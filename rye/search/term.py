@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rye.index.arrays import Array, Bools, Ints, Numbers, ends_of, fresh, ranges, unique
+from rye.index.arrays import Array, Bools, Ints, Numbers, ends_of, group_starts, ranges, unique
 from rye.index.postings import slot_keys
 from rye.index.reader import Floats, Part, Reader
 from rye.index.schema import FIELD_BITS
@@ -150,7 +150,7 @@ class Term:
     @cached_property
     def _first(self) -> Ints:
         """The first posting of every document."""
-        return fresh(self._docs).nonzero()[0]
+        return group_starts(self._docs).nonzero()[0]
 
     @cached_property
     def _bounds(self) -> Ints:

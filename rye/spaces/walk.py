@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from zlib import crc32
 
-from rye._files import Ownership, others_below, own, ownership_of, real_path
+from rye._files import Ownership, others_below, ownership_of, real_path, trusted_owners
 from rye._text import may_name_item
 from rye.errors import ItemError
 from rye.items.clients import FIXED_FOLDERS, OF_PROJECTS, OF_USERS, SKILLS_FOLDER, instructed_folder
@@ -357,7 +357,7 @@ def stat_items(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple
     walker, is_user = Walk(root), root.space is Space.USER
     rows: list[tuple[str, FileStat]] = []
     suspects: dict[str, Ownership] = {}
-    owners, writable = own(group=is_user)
+    owners, writable = trusted_owners(group=is_user)
     for top, listings in groupby(walker, lambda item: item.folder.top):
         stats, begin = list[FileStat](), len(rows)
         for listing in listings:

@@ -55,8 +55,8 @@ class LinkedItem(NamedTuple):
     @property
     def attributes(self) -> dict[str, str | int | float]:
         """HTML attributes of a link to it, which show if it is not trusted."""
-        doubt = {} if self.verdict == "trusted" else {"class": "uncovered", "title": f"{self.verdict}, says rye"}
-        return {"href": self.address, **doubt}
+        warning = {} if self.verdict == "trusted" else {"class": "uncovered", "title": f"{self.verdict}, says rye"}
+        return {"href": self.address, **warning}
 
 
 def marked(text: str, spans: Sequence[Sequence[int]] = ()) -> Markup:

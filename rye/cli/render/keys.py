@@ -131,7 +131,7 @@ def render_planned(change: TrustChange, terminal: Terminal) -> Iterator[str]:
 
 def render_signers(signers: BundleSigners, planned: Sequence[TrustChange], terminal: Terminal) -> Iterator[str]:
     """Yield which keys signed how many items of a bundle and what they will count for, and what none of them signed."""
-    reaches = {change.fingerprint: change.reach for change in planned}
+    scopes = {change.fingerprint: change.reach for change in planned}
     version = f" {inline(signers.version)}" if signers.version else ""
     yield f"bundle {terminal.style(inline(signers.bundle), bold=True)}{version}  {terminal.dim(inline(signers.path))}"
     for signer in signers.signers:
@@ -147,7 +147,7 @@ def render_signers(signers: BundleSigners, planned: Sequence[TrustChange], termi
         yield f"owner        {inline(entry.owner) or 'none named'} (as the bundle says)"
         counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(signer.items.items()))
         yield f"signed       {plural(sum(signer.items.values()), 'item')}: {counts} once you trust it for the bundle"
-        yield f"counts for   {inline(reaches.get(entry.fingerprint, 'nothing'))}"
+        yield f"counts for   {inline(scopes.get(entry.fingerprint, 'nothing'))}"
     for text in dict.fromkeys(warning for change in planned for warning in change.warnings):
         yield f"warning      {inline(text)}"
     for code, count in sorted(signers.unverified.items()):
