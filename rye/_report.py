@@ -18,7 +18,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A frozen dataclass whose fields become JSON keys."""
+    """Base of the frozen dataclasses that rye answers with; their fields are the keys of the JSON."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return every field by its name, converted by :func:`as_json`."""

@@ -13,22 +13,14 @@ from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
 _DISTRIBUTION = "rye-search"
-_ROOMS_BELOW = {
-    "embedding",
-    "index",
-    "items",
-    "keyring",
-    "options",
-    "query",
-    "search",
-    "spaces",
-    "trust",
-}
-_ROOMS_ABOVE = {"cli", "cluster", "mcp", "registry", "surface", "verify", "web"}
-_FILES = {
-    *("__init__.py", "__main__.py", "_files.py", "_process.py", "_report.py", "_resources.py", "_text.py", "errors.py"),
-}
-_OWN = frozenset(_ROOMS_BELOW | _ROOMS_ABOVE | _FILES)
+_OWN = frozenset(
+    {
+        *("cli", "cluster", "embedding", "index", "items", "keyring", "mcp", "options", "query", "registry", "search"),
+        *("spaces", "surface", "trust", "verify", "web"),
+        *("__init__.py", "__main__.py", "_files.py", "_process.py", "_report.py", "_resources.py", "_text.py"),
+        "errors.py",
+    }
+)
 """Names in the package's folder; any other module there belongs to another distribution."""
 
 OWN_KEY = "8z78H2lMTFFsNyQQWTfeeXUmhhuo84QDiExKcrMoIH0="

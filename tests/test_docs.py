@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rye import Registry
+from rye.cli.commands import COMMANDS
 from rye.items.model import ItemType
 from rye.items.reader import parse
 from rye.mcp.clients import CLIENTS
@@ -98,6 +99,16 @@ def test_pages_name_only_pages_that_exist(name: str) -> None:
     lines = re.findall(r"^#+ (.*)", DOCS[name], re.MULTILINE)
     headings = {re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-") for line in lines}
     assert set(re.findall(r"\]\(#([\w-]+)\)", DOCS[name])) - headings == set()
+
+
+def test_messages_and_docstrings_name_only_pages_that_exist() -> None:
+    """``rye help x`` in the source is a topic or a command, and ``rye/x`` in backticks is an item."""
+    items = {path.relative_to(ITEMS).with_suffix("").as_posix().partition("/")[2] for path in ITEMS.rglob("rye/*.*")}
+    named = set(re.findall(r"`(rye/[a-z-]+)`", SOURCE))
+    assert len(named) > 5
+    assert named - items - {"rye/core"} == set()  # the example of a pattern
+    topics = set(re.findall(r"\brye help ([a-z][a-z-]*)\b(?! the pages)", SOURCE))
+    assert {f"rye/{topic}" for topic in topics - set(COMMANDS)} - items == set()
 
 
 # Names

@@ -107,7 +107,7 @@ flag = partial(option, is_flag=True, default=False, type=bool)
 
 
 def negated_flag(*declarations: str, **how: Any) -> Decorator:
-    """Decorate a command with a flag whose parameter is True unless the flag is given."""
+    """Decorate a command with a flag that sets its parameter to False."""
     return flag(*declarations, default=True, flag_value=False, **how)
 
 

@@ -174,7 +174,7 @@ class Cluster:
             raise connection_error(self.address, str(error.error), is_tls=tls, is_late=late) from None
         except TransportError as error:
             is_theirs = not isinstance(error.status_code, int) or error.status_code >= 500
-            health = self.health() if is_theirs else "rye help cluster says what a cluster needs"
+            health = self.health() if is_theirs else "rye help web-and-cluster says what a cluster needs"
             raise answer_error(self.address, error.status_code, error.info, health) from None
         except (OpenSearchException, RecursionError, ValueError) as error:
             message = f"{self.address} gave an answer that cannot be read: {shown(error)}"

@@ -104,7 +104,7 @@ def _is_listed_with(row: ListedItem | None, digest: str) -> bool:
 
 
 def documents_of(cluster: Cluster, index: str, names: Sequence[str]) -> dict[str, str]:
-    """Return the contents of those list documents that an index holds, by their ids."""
+    """Return the encoded list of each document of an index with one of these ids; those not found are left out."""
     if not names:
         return {}
     body = {"query": {"ids": {"values": list(names)}}, "size": len(names), "_source": ["list"]}

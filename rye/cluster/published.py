@@ -160,7 +160,7 @@ class Generation(NamedTuple):
         return ITEMS if space == "all" else {"terms": {"root": numbers}} if numbers else NOTHING
 
     def name_of(self, text: str) -> str:
-        """Return ``type:id`` of the item whose address is given; return any other text unchanged."""
+        """Return the ``type:id`` of a published item, given its address; return other text unchanged."""
         for root in filter(None, self.roots):
             base = f"{self.address_of(str(root.path))}/"
             if text.startswith(base) and (file := root.find(text[len(base) :])):

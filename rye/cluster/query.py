@@ -71,7 +71,7 @@ def unscored(clause: Clause) -> Clause:
 
 
 def is_state(state: str) -> Clause:
-    """Return the clause for items whose metadata mark them as superseded, deprecated or yanked."""
+    """Return the clause for items in a state, such as ``deprecated``."""
     return {"term": {"entry": f"is{SEPARATOR}{state}"}}
 
 
@@ -307,7 +307,7 @@ def _literal(glob: str) -> str | None:
 
 
 def _between(node: bound.Between) -> Clause:
-    """Return a range query: on keys whose byte order is that of the values, or for text on the values themselves."""
+    """Return the range query for a comparison. Numbers, dates and versions are indexed as keys that sort as they do."""
     given = [text for text in (node.low, node.high) if text is not None]
     if not given:
         return {"prefix": {"entry": f"{node.name}{SEPARATOR}"}}

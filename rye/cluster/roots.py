@@ -176,7 +176,7 @@ def read_document(
 
 
 def _listed_files(name: str, signature: bytes, path: str) -> tuple[ListedFile, ...]:
-    """Return the files of a skill by its signed list, and always the file itself, whose bytes are judged.
+    """Return the files on the signed list of a skill; the item itself is added if the list leaves it out.
 
     The other files are not on the cluster, and anything it said about them could not be verified.
     """

@@ -7,6 +7,7 @@ node is read once and nothing is recursive, so a tree may be arbitrarily deep an
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
@@ -58,7 +59,7 @@ class _Level:
         return bool(self.comment) and self.edge + 1 >= node.start_point.row
 
 
-class Collector:
+class Collector(ABC):
     """Collects the definitions of a tree, level by level, without recursion."""
 
     resumed: re.Pattern[bytes]
@@ -104,9 +105,9 @@ class Collector:
         level.comment.append(node)
         level.edge = node.end_point.row
 
+    @abstractmethod
     def _statement(self, node: Node, level: _Level) -> None:
         """Add the definitions of a statement, and enter nodes that may hold more."""
-        raise NotImplementedError
 
     def _enter(self, node: Node | None, prefix: str, kind: str = "file") -> None:
         if node is not None and len(prefix) <= LONGEST_NAME:

@@ -213,7 +213,7 @@ class Keyring:
         encrypted = _ENCRYPTED in read_key_file(path) or bool(self._environ.get(PASSPHRASE_VARIABLE))
         secret = self._secret(f"the new key {name}") if encrypted else None
         mine, key, changes, trust_file = self._own(old), SigningKey.generate(), list[TrustChange](), ""
-        if mine is not None:
+        if mine is not None and mine.patterns != ():
             path_of_trust = self.layout.user / TRUSTED_FOLDER / trust_file_name(key.public)
             data, trust_file = restate(dataclasses.replace(mine, public=key.public, revoked=None)), str(path_of_trust)
             writes = ((path_of_trust, data),)

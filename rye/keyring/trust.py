@@ -223,12 +223,17 @@ class Trust:
         return self.revoke_key(known, reason=reason, date=date)
 
     def revoke_key(self, known: TrustEntry, *, reason: str = "", date: str = "") -> TrustChange:
-        """Plan to revoke the key of an entry in the entry's own space; as :meth:`revoke`."""
+        """Plan to revoke the key of an entry in the entry's own space; as :meth:`revoke`.
+
+        A key without a trust file in that space gets one that trusts it for nothing, so that
+        :meth:`rye.keyring.private.Keyring.rotate` cannot take it for a key that was trusted.
+        """
         path, before = self._present(known, replace=True)
         if before and all(entry.revoked for entry in before) and not reason and not date:
             return planned("unchanged", before[0], path, ())
         revoked = Revocation(reason, date or self._clock().date().isoformat())
-        after = dataclasses.replace(before[0] if before else known, revoked=revoked)
+        trusted = next((entry for entry in before if not entry.unread), dataclasses.replace(known, patterns=()))
+        after = dataclasses.replace(trusted, revoked=revoked)
         writes = self._writes(path, restate(after), before)
         return planned("revoked", after, path, writes, (_UNSIGNED,) if known.scope is TrustScope.PROJECT else ())
 

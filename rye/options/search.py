@@ -15,6 +15,8 @@ MAX_LIMIT = 1_000
 """Hits on a page."""
 MAX_RELATIONS = 1_000
 """Relations in one answer."""
+MAX_DEPTH = 32
+"""Steps from an item to what its relations lead to."""
 MAX_OFFSET = 1_000_000
 """Hits skipped before a page."""
 MAX_QUERY = 100_000
@@ -410,7 +412,7 @@ class RefsOptions(TypedDict, total=False):
             hint="out is what it refers to, in what refers to it, both either",
         ),
     ]
-    depth: Annotated[int, Parameter("Steps to go", 1, low=1, high=32, brief="Steps to go.")]
+    depth: Annotated[int, Parameter("Steps to go", 1, low=1, high=MAX_DEPTH, brief="Steps to go.")]
     limit: Annotated[
         int,
         Parameter(

@@ -1,4 +1,4 @@
-"""All limits of the query language. The page ``rye/limits`` lists them."""
+"""All limits of the query language. The page ``rye/reference`` lists them."""
 
 from __future__ import annotations
 

@@ -27,7 +27,8 @@ from rye.items.listings import (
 )
 from rye.items.model import ItemType
 from rye.items.provenance import RECORDS
-from rye.registry.relations import MAX_RELATIONS, relations_of
+from rye.options.search import MAX_RELATIONS
+from rye.registry.relations import relations_of
 from rye.search.graph import graph_of
 from rye.search.request import Request, make_request
 from rye.search.results import SearchResponse

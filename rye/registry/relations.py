@@ -7,7 +7,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Final
 
 from rye._report import Report
 from rye.errors import ItemError
@@ -21,9 +20,6 @@ from rye.spaces.signed import ReadItem, read_item
 from rye.trust.judge import judge
 from rye.trust.trust_set import TrustSet
 from rye.trust.trust_store import system_clock
-
-MAX_RELATIONS: Final = 1_000
-"""Maximum relations in one answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,7 @@ class TrustedEngine:
 
     def refs(self, item: str, *, direction: str, depth: int, limit: int) -> Relations:
         """Return the relations around an item whose both ends are trusted."""
-        from rye.registry.relations import MAX_RELATIONS
+        from rye.options.search import MAX_RELATIONS
 
         with self._hide_names():
             self._require(item)

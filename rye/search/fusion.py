@@ -27,7 +27,7 @@ from rye.index.reader import Floats
 _NOISE = 1e-6
 
 SPREAD = 5.0
-"""Factor of keyword scores, which vary less than cosines do; see rye/semantic-and-hybrid."""
+"""Factor of keyword scores, which vary less than cosines do; see ``rye/meaning``."""
 
 
 class Fusion(NamedTuple):

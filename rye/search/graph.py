@@ -50,9 +50,6 @@ from rye.spaces.bundles import is_own
 MAX_CANDIDATES = 10
 """Items listed for one ambiguous reference; it refers to all other items of that name as well."""
 
-MAX_DEPTH = 32
-"""Most steps from the starting item."""
-
 MASKS: Final = ("orphan", "dangling", "referring", "referred")
 
 _NAME: Final = 12

@@ -131,8 +131,8 @@ keys: Make, list, show, export, import and rotate your keys.
     rye keys generate --owner Ada                     # your first key, and its trust file
     rye keys export > ada.toml                        # the trust file that others need
     rye keys export release --private -o release.pem  # the private key, for a secret store
-trust: Decide whose signatures count: list, add, revoke, endorse.
-    rye trust list                                     # every key, and why it counts or not
+trust: Decide which keys you trust: list, add, revoke, endorse.
+    rye trust list                                     # every key, and whether you trust it
     rye trust add bea.toml --for 'knowledge:ops/*'     # trust bea's signatures on items below ops
     rye trust revoke 4b98b0f1c2d3e4f5 --reason stolen  # nothing it ever signed counts
 mcp: Serve agents over the Model Context Protocol.

@@ -1,4 +1,4 @@
-"""``rye trust``: whose signatures count."""
+"""``rye trust``: which keys the user trusts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _yes = flag("--yes", "-y", help="Do not ask; you have compared the fingerprint")
 
 @click.group("trust")
 def trust() -> None:
-    """Decide whose signatures count.
+    """Decide which keys you trust.
 
     A KEY is a trust file, a PEM file with a public key or root certificate, an SSH public key, ed25519:BASE64, or the
     fingerprint of a key that has a trust file. `add` also takes an allowed_signers file of SSH.
@@ -36,7 +36,7 @@ def trust() -> None:
 @places("project", "bundles", "trust")
 @text_or_json
 def list_keys(**options: Any) -> int:
-    """List every trust file of every space, and why it counts or not."""
+    """List every trust file of every space, and whether it is in effect, or why not."""
     from rye.cli.render.keys import render_trust
 
     report = _keyring(options).trust.list()

@@ -203,12 +203,18 @@ def test_a_rotated_key_leaves_owner_and_limits_to_a_new_one(tmp_path: Path) -> N
     assert [key.name for key in ring.list()] == ["release", kept]
 
 
-def test_attack_a_rotation_trusts_no_key_that_was_not_trusted(tmp_path: Path) -> None:
-    """A second key has no trust file of the user's, and so has the one that replaces it; the old one is revoked."""
+@pytest.mark.parametrize("is_revoked", [False, True], ids=["", "revoked before"])
+def test_attack_a_rotation_trusts_no_key_that_was_not_trusted(tmp_path: Path, *, is_revoked: bool) -> None:
+    """A second key has no trust file of the user's, and so has the one that replaces it; the old one is revoked.
+
+    A revocation, by hand or by a rotation that was interrupted, is also a trust file: it must not count as trust.
+    """
     ring = keyring(tmp_path)
     ring.generate()
     old = ring.generate("release")
     assert not old.trusted
+    if is_revoked:
+        write_changes([ring.trust.revoke(str(Path(old.path).with_suffix(".pub")))])
     new = ring.rotate("release").key
     assert (new.trusted, new.trust_file) == (False, "")
     files = {row.fingerprint: row.code for row in ring.trust.list().keys}
