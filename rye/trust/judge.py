@@ -166,18 +166,19 @@ def judge_list(
             valid.setdefault(f"{entry.owner} {entry.fingerprint}".strip(), line)
     line = next(iter([*valid.values(), *elsewhere, *listed.lines]))
     state = ListState(listed, "", "", tuple(valid), line, older)
+    # Without a key that counts, name and dates are the word of whoever wrote the list.
+    if not valid and not elsewhere:
+        return state._replace(code="list-signer", detail=f"no key that may sign it: {', '.join(unknown)}")
     if origin.bundle and origin.space == "system" and listed.name != origin.bundle:
         words = f"the list is that of {listed.name!r}, this is {origin.bundle!r}"
         return state._replace(code="list-name", detail=words)
     if place and not _is_called(listed.name, place):
         words = f"the list is that of {listed.name!r}, this is {place!r}"
         return state._replace(code="list-name", detail=words)
-    if elsewhere and not valid:
+    if not valid:
         return state._replace(code="list-name", detail=audience_words(line.audience, demanded))
     if now > listed.expires:
         return state._replace(code="list-expired", detail=f"{listed.expires:%Y-%m-%d}")
-    if not valid:
-        return state._replace(code="list-signer", detail=f"no key that may sign it: {', '.join(unknown)}")
     return state
 
 

@@ -135,7 +135,7 @@ def _matches(pattern: str, place: Origin) -> bool:
                 return False
         elif place.item_type:
             is_skill = kind == "skill"
-            if is_skill and not has_skills(place.folder):
+            if is_skill and not (place.item_type in ITEM_TYPES and has_skills(place.folder)):
                 return False
             if (kind not in {place.item_type, "skill"}) if colon else (place.item_type not in ITEM_TYPES):
                 return False
