@@ -23,7 +23,7 @@ _OWN = frozenset(
 )
 """Names in the package's folder; any other module there belongs to another distribution."""
 
-OWN_KEY = "8z78H2lMTFFsNyQQWTfeeXUmhhuo84QDiExKcrMoIH0="
+OWN_KEY = "YuLEHVw0NS3TgyKPBuMRV59RtqCh70VbPsk4+EJ4Wqc="
 """Base64 of the public key that signs the list of rye's own items; ``poe sign`` writes it here."""
 
 

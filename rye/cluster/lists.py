@@ -15,37 +15,37 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from rye._text import may_name_item
 from rye.cluster.client import Cluster
 from rye.cluster.faults import reading, shown
 from rye.cluster.published import Generation, ListNote
 from rye.cluster.roots import ClusterRoot, RootFacts
 from rye.errors import EnvironmentFault, SigningError
 from rye.index.reader import Reader
-from rye.spaces.classify import is_skipped
-from rye.spaces.lists import (
-    ListedItem,
-    items_of,
-    list_folder,
-    place_of,
-    read_list,
-    rows_of,
-)
+from rye.spaces.lists import list_folder, list_key, read_list
 from rye.spaces.model import Root, Space
 from rye.spaces.signed import ReadItem
 from rye.spaces.state import read_record, record_path, save_record
 from rye.trust.judge import by_list, judge_list
-from rye.trust.list import LIST_FILE, MAX_SPACE_LIST, ListState, Seen, SpaceList, parse_list
+from rye.trust.list import (
+    LIST_FILE,
+    MAX_SPACE_LIST,
+    ListClaim,
+    ListedFile,
+    ListedSpace,
+    ListFault,
+    ListState,
+    Seen,
+    parse_list,
+)
 from rye.trust.trust_set import TrustSet
 
 MOST_LISTS = 1_000
 """Maximum lists of one registry that are read and remembered."""
 
-_LINK = "120000"
+_LINK, _OLDER = "120000", "list-rollback"
 
 
 class OwnList(NamedTuple):
@@ -90,17 +90,6 @@ def own_lists(reader: Reader, owner: str) -> Iterator[OwnList]:
         if (data := read_list(folder)) is not None:
             parse_list(data)
             yield OwnList(owner, roots[0].source, tuple(RootFacts.of(root, owner) for root in roots), data)
-
-
-def _items(listed: SpaceList, folder: Path, root: Root) -> Iterator[ListedItem]:
-    for row in rows_of(listed, folder, [root]):
-        if may_name_item(row.file.rel_path) and not any(map(is_skipped, row.file.rel_path.split("/"))):
-            yield row
-
-
-def _is_listed_with(row: ListedItem | None, digest: str) -> bool:
-    """Return whether a list has an item with these bytes. A link is listed with its target, which is not known here."""
-    return row is not None and (row.mode == _LINK or row.sha256 == digest)
 
 
 def documents_of(cluster: Cluster, index: str, names: Sequence[str]) -> dict[str, str]:
@@ -151,7 +140,6 @@ class HeldList:
         size: Bytes of the list.
         fault: Code and message if it cannot be read; else both empty.
         listed: The parsed list; None if it cannot be read.
-        rows: The items that it names, by number of the root and path.
     """
 
     def __init__(
@@ -166,8 +154,6 @@ class HeldList:
         self.root = next(iter(roots.values()))
         facts = (note.owner, self.root.space, self.root.bundle, self.root.prefix, "client" if self.root.client else "")
         self.place = "\n".join(facts)
-        self.rows: dict[tuple[int, str], ListedItem] = {}
-        folder = self.root.around if self.root.client else self.root.path
         try:
             if text is None:
                 self.fault = "list-gone", "the cluster does not hand it out"
@@ -175,29 +161,28 @@ class HeldList:
                 data = _content(text, room)
                 self.size = len(data)
                 self.listed = parse_list(data)
-                for number, root in roots.items():
-                    self.rows |= {(number, row.file.rel_path): row for row in _items(self.listed, folder, root)}
         except SigningError as error:
             self.fault = error.code, shown(error.message)
         except ValueError as error:
             self.fault = "list-malformed", shown(error)
 
-    @cached_property
-    def items(self) -> dict[tuple[str, str, str, str], str]:
-        """The entries for items without a signature of their own."""
-        return items_of(row for row in self.rows.values() if not row.is_detached)
-
     def state(self, trust: TrustSet, now: datetime, seen: _Remembered | None) -> ListState:
         """Return what the list proves, given the last list that was seen in its place."""
         if self.listed is None:
-            return ListState(None, *self.fault)
-        before = Seen(seen.number, seen.digest) if seen else None
-        state = judge_list(self.listed, origin=self.root.origin("list", ""), trust=trust, now=now, seen=before)
-        name = self.root.bundle if self.root.space is Space.SYSTEM else seen.name if seen else ""
-        if name and name != self.listed.name and not state.code:
-            words = f"the list is that of {self.listed.name!r}, this is {shown(name)!r}"
-            state = state._replace(code="list-name", detail=words, older="")
-        return state._replace(items=self.items)
+            return ListFault(*self.fault)
+        root, before = self.root, Seen(seen.number, seen.digest) if seen else None
+        named = root.bundle if root.space is Space.SYSTEM else ""
+        state = judge_list(self.listed, place=root.list_place, trust=trust, now=now, named=named, seen=before)
+        is_other = seen and seen.name != self.listed.name and (isinstance(state, ListClaim) or state.code == _OLDER)
+        if seen and is_other:
+            words = f"the list is that of {self.listed.name!r}, this is {shown(seen.name)!r}"
+            return ListFault("list-name", words, self.listed)
+        return state
+
+    def row(self, path: str) -> ListedFile | None:
+        """Return the row of a file, given its path as in :class:`rye.trust.model.Place`."""
+        inside = f"{self.root.list_place.path}/".lstrip("/")
+        return self.listed.files.get(path.removeprefix(inside)) if self.listed else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +210,10 @@ class CheckedLists:
         if held is None or trust is None:
             return read, ""
         read = read._replace(evidence=by_list(read.evidence, read.origin, trust))
-        row = held.rows.get((number, path))
-        if not counts or _is_listed_with(row, hashlib.sha256(read.data).hexdigest()):
+        row = held.row(read.origin.path)
+        # a link is listed with its target, which is not known here
+        is_listed = row is not None and (row.mode == _LINK or row.sha256 == hashlib.sha256(read.data).hexdigest())
+        if not counts or is_listed:
             return read, ""
         name = f"the signed list of {held.root.source}"
         if row is None:
@@ -276,15 +263,17 @@ class RegistryLists:
         for held in self.held:
             state = held.state(trust, now, self._seen.get(held.place))
             whose = f"the signed list of {held.root.source} in {self._address}"
-            if not state.is_valid:
-                code, words = state.code or "list-rollback", state.words
+            if isinstance(state, ListFault):
+                code, words = state.code, state.words
                 forget = f"; if its owner began again, remove {self._record()}" if held.place in self._seen else ""
                 warnings.append(f"{whose} does not count: {words} [{code}]{forget}")
-            elif held.listed:
-                listed = held.listed
+            else:
+                listed = state.listed
                 good[held.place] = _Remembered(listed.name, listed.number, listed.digest)
-            known = {} if state.code == "list-gone" else {place_of(root): state for root in held.roots.values()}
-            spaces |= dict.fromkeys(held.roots, (held, replace(trust, lists=known), bool(state.signers)))
+            is_gone = isinstance(state, ListFault) and state.code == "list-gone"
+            space, roots = ListedSpace(held.root.list_place, state), held.roots.values()
+            known = {} if is_gone else dict.fromkeys(map(list_key, roots), space)
+            spaces |= dict.fromkeys(held.roots, (held, replace(trust, lists=known), isinstance(state, ListClaim)))
         places = {held.place for held in self.held}
         for place in self._seen.keys() - places:
             words = shown(" ".join(filter(None, place.split("\n"))))

@@ -30,7 +30,7 @@ from rye.items.clients import (
 from rye.spaces.model import Root, Space
 from rye.spaces.signed import ReadItem, parse_item
 from rye.trust.list import BUNDLE_FILE, SKILL_SIGNATURE, ListedFile, Skill, SkillFolder, read_rows
-from rye.trust.model import Coverage, Origin
+from rye.trust.model import Coverage
 from rye.trust.oms import read_bundle
 
 NOWHERE: Final = Path(os.devnull) / "cluster"
@@ -85,9 +85,10 @@ class ClusterRoot(Root):
         own = ":".join(filter(None, (str(self.space), self.bundle, self.folder)))
         return f"{own}@{self.owner}" if self.owner else own
 
-    def origin(self, item_type: str, item_id: str, rel_path: str = "") -> Origin:
-        """Return the origin for judging an item: a project named like the address, whatever the cluster says."""
-        return super().origin(item_type, item_id, rel_path)._replace(space=str(Space.PROJECT), bundle=self.address)
+    @property
+    def home(self) -> tuple[str, str]:
+        """A project named like the address, whatever the cluster says."""
+        return str(Space.PROJECT), self.address
 
 
 def cluster_root(facts: RootFacts, address: str, *, owner: str = "") -> ClusterRoot:
@@ -114,8 +115,10 @@ def cluster_root(facts: RootFacts, address: str, *, owner: str = "") -> ClusterR
             message = f"{facts.place[:80]!r} is not a folder of a client"
             raise ValueError(message)
     space = Space(facts.space)
+    if client is not None and not f"/{facts.prefix}".endswith(f"/{client.place}".removesuffix("/.")):
+        message = f"{facts.prefix[:80]!r} is not the path of a folder {facts.place}"
+        raise ValueError(message)
     path = NOWHERE.joinpath(*filter(None, (owner, str(space), facts.bundle, facts.prefix)))
-    path = path / (client.place if client else "")
     return ClusterRoot(space, path, facts.bundle, client=client, prefix=facts.prefix, address=address, owner=owner)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -36,11 +36,11 @@ class EvidenceWriter:
         self._rests: list[str] = []
         self._times: list[str] = []
 
-    def add(self, rows: Sequence[Evidence]) -> None:
-        """Add the evidence of more documents."""
+    def add(self, rows: Sequence[Evidence], paths: Sequence[str]) -> None:
+        """Add the evidence of more documents, given their paths; most state a place that ends with their path."""
         contents = _raw_digests([evidence.content_digest for evidence in rows])
         digests = _raw_digests([evidence.digest for evidence in rows])
-        for evidence, content, digest in zip(rows, contents, digests, strict=True):
+        for evidence, path, content, digest in zip(rows, paths, contents, digests, strict=True):
             signature = evidence.signature if len(evidence.signature) == _SIGNATURE else b""
             self._contents.append(content or _NO_DIGEST)
             if digest or signature:
@@ -49,12 +49,12 @@ class EvidenceWriter:
                 self._bare.append(len(self._rests))
             rest = (
                 "" if content else evidence.content_digest,
-                *evidence[1:7],
+                *evidence[1:6],
                 "" if digest else evidence.digest,
                 b"" if signature else evidence.signature,
                 evidence.fingerprint,
                 "",
-                evidence.suffix,
+                _without_path(evidence.stated, path),
                 evidence.audience,
                 evidence.placement,
                 evidence.skill,
@@ -86,6 +86,18 @@ class EvidenceWriter:
             **pack_table("evidence.rest", self._rests),
             **pack_table("evidence.time", self._times),
         }
+
+
+class _Paths(Protocol):
+    def __getitem__(self, doc: int, /) -> str: ...
+
+
+_PATH = "*"
+"""Stands for the path of the document at the end of a stated place, in which it cannot occur."""
+
+
+def _without_path(stated: str, path: str) -> str:
+    return f"{stated.removesuffix(path)}{_PATH}" if path and stated.endswith(f"/{path}") else stated
 
 
 def _raw_digests(texts: Sequence[str]) -> list[bytes]:
@@ -123,6 +135,10 @@ def _read_rest(rests: Strings, number: int) -> tuple[str, Evidence]:
 class EvidenceColumn(Sequence[Evidence]):
     """Reads what :class:`EvidenceWriter` wrote: the evidence of each document of a file.
 
+    Args:
+        file: The file.
+        paths: The path of each document.
+
     Attributes:
         raw_content_digests: Shape ``(docs, 32)``: zeros if the content digest is not a SHA-256.
         lines: Shape ``(lines, 96)``: digest and signature of the documents that are not bare.
@@ -134,7 +150,8 @@ class EvidenceColumn(Sequence[Evidence]):
         DamagedError: On access, a record is not what this version writes.
     """
 
-    def __init__(self, file: Container) -> None:
+    def __init__(self, file: Container, paths: _Paths) -> None:
+        self._paths = paths
         self.raw_content_digests = file.array("evidence.content")
         self.lines, self.bare = file.array("evidence.line"), file.array("evidence.bare")
         self.rests, self.rest_of = file.strings("evidence.rest"), file.array("evidence.rest")
@@ -152,6 +169,8 @@ class EvidenceColumn(Sequence[Evidence]):
             return [self[at] for at in range(*doc.indices(len(self)))]
         columns, evidence = self._rest(int(self.rest_of[doc]))
         fields = {"signed_at": json.loads(self.times[int(self.time_of[doc])])}
+        if evidence.stated.endswith(_PATH):
+            fields["stated"] = evidence.stated[:-1] + self._paths[doc]
         if "c" in columns:
             fields["content_digest"] = self.raw_content_digests[doc].tobytes().hex()
         if "d" in columns or "s" in columns:

@@ -119,7 +119,7 @@ class Segment(Container):
     @cached_property
     def evidence(self) -> EvidenceColumn:
         """The signature evidence of every document."""
-        return EvidenceColumn(self)
+        return EvidenceColumn(self, self.paths)
 
     def run(self, term: int) -> slice:
         """Return the range of the postings of one term, sorted by document and field."""

@@ -272,10 +272,11 @@ class DocumentWriter:
         ids = [item.id for item in items]
         self.edges.name(types, ids)
         columns.ids.extend(ids)
-        columns.paths.extend(place.path for place in places)
+        paths = [place.path for place in places]
+        columns.paths.extend(paths)
         columns.types.extend(types)
         columns.times.extend(sort_time(item.updated, item.created) for item in items)
-        columns.evidence.add(evidence)
+        columns.evidence.add(evidence, paths)
 
     def _number(self, key: str, value: str) -> int:
         return self._keywords[f"{key}{SEPARATOR}{fold_value(value)}"] if value else -1

@@ -26,10 +26,11 @@ from rye.index.container import Container, DamagedError
 from rye.index.schema import TYPE_NAMES
 from rye.index.segment import Segment
 from rye.index.terms import Strings
-from rye.spaces.lists import place_of
+from rye.spaces.lists import list_key
 from rye.spaces.model import Root
 from rye.trust.certificates import ForeignKey
 from rye.trust.judge import judge
+from rye.trust.list import ListFault
 from rye.trust.model import Evidence, Verdict
 from rye.trust.oms import moments_of
 from rye.trust.trust_set import TrustSet
@@ -113,11 +114,12 @@ def _remove_oldest(path: Path) -> None:
 
 def column_name(root: Root, trust: TrustSet, digest: str) -> str:
     """Return a name for verdicts on a segment: a digest of the trust set and of the signed list of its space."""
-    state = trust.lists.get(place_of(root))
-    if state is None:
+    space = trust.lists.get(list_key(root))
+    if space is None:
         return digest
-    line = state.line and (state.line.fingerprint, state.line.digest, state.line.audience)
-    facts = (digest, state.code, state.detail, state.older, line)
+    state, line = space.state, space.state.line
+    fault = (state.code, state.detail) if isinstance(state, ListFault) else ("", "")
+    facts = (digest, *fault, line and (line.fingerprint, line.digest, line.stated, line.audience))
     return hashlib.sha256(repr(facts).encode("utf-8", "backslashreplace")).hexdigest()[: len(digest)]
 
 
@@ -152,8 +154,8 @@ def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> 
 
     kind_of, kinds = segment.evidence.kinds()
     # per kind: signed by a trusted key or a list, so the verdict also depends on the item
-    listed = place_of(root) in trust.lists
-    by_key = (not kind.code and bool(trust.named(kind.fingerprint)) for kind in kinds)
+    listed = list_key(root) in trust.lists
+    by_key = (not kind.code and bool(trust.meant_by(kind)) for kind in kinds)
     pairs = zip(kinds, by_key, strict=True)
     individual = np.asarray([is_trusted or (listed and kind.may_be_listed) for kind, is_trusted in pairs], bool)
     of_kind = [

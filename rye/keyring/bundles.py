@@ -21,12 +21,14 @@ from rye.spaces.model import Root, Space
 from rye.spaces.signed import read_item
 from rye.spaces.walk import list_items_of
 from rye.trust.judge import judge
-from rye.trust.trust_entry import TrustEntry, TrustScope, bundle_of
+from rye.trust.model import Verdict
+from rye.trust.reasons import ABOUT_KEY
+from rye.trust.trust_entry import TrustEntry, TrustScope
 from rye.trust.trust_set import TrustSet
 from rye.trust.trust_store import load_trust
 
-_UNPROVEN = frozenset({"unknown-key", "signature"})
-"""Codes of signatures whose line names a key, but which no key of the bundle is known to have made."""
+_PROVEN = frozenset({Verdict.TRUSTED, Verdict.PARTIAL, Verdict.MISPLACED})
+"""Verdicts on signatures that are valid; those of :data:`ABOUT_KEY` are too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class BundleSigners:
     @property
     def fingerprints(self) -> tuple[str, ...]:
         """The keys that can be trusted for the bundle: those that it does not itself revoke."""
-        return tuple(signer.entry.fingerprint for signer in self.signers if not signer.entry.blocks_key)
+        return tuple(signer.entry.fingerprint for signer in self.signers if not signer.entry.revoked)
 
 
 def find_bundle(layout: Layout, name: str) -> tuple[Root, ...]:
@@ -113,15 +115,14 @@ def read_signers_of(roots: Sequence[Root], trust: TrustSet, *, now: datetime) ->
             unverified[error.code] += 1
             continue
         signature = judge(read.evidence, origin=read.origin, trust=own, now=now)
-        proven = signature.code not in {read.evidence.code, *_UNPROVEN} and own.named(signature.signer)
-        if not proven:  # for example signed by a list that cannot be read
+        if not (signature.verdict in _PROVEN or signature.code in ABOUT_KEY):
             unverified[signature.code] += 1
         else:
             items.setdefault(signature.signer, Counter())[str(signature.verdict)] += 1
     unverified.update(fault.code for fault in missed)
     trusted = {entry.fingerprint: entry for entry in _trusted_for(bundle, trust)}
-    # among several files of one key, one that blocks it decides
-    entries = {key: max(own.named(key), key=lambda entry: entry.blocks_key) for key in items}
+    # among several files of one key, one that revokes it decides
+    entries = {key: max(own.named(key), key=lambda entry: entry.revoked is not None) for key in items}
     signers = [SignerCount(entries[key], dict(counts), key in trusted) for key, counts in items.items()]
     signers.sort(key=lambda signer: (-sum(signer.items.values()), signer.entry.fingerprint))
     before = tuple(entry for key, entry in sorted(trusted.items()) if key not in items)
@@ -130,8 +131,7 @@ def read_signers_of(roots: Sequence[Root], trust: TrustSet, *, now: datetime) ->
 
 
 def _trusted_for(bundle: str, trust: TrustSet) -> list[TrustEntry]:
-    named = (entry for entry in trust.entries if entry.is_users)
-    return [entry for entry in named if bundle in map(bundle_of, entry.patterns or ())]
+    return [entry for entry in trust.entries if entry.is_users and entry.names_bundle(bundle)]
 
 
 def trust_bundle(

@@ -16,18 +16,20 @@ from rye.options.model import ParameterError
 from rye.spaces.bundles import named_bundle
 from rye.spaces.discover import check_writable
 from rye.spaces.layout import Layout
-from rye.spaces.lists import files_below, last_seen, list_folder, list_place, read_list, save_seen, state_of
-from rye.spaces.model import Root
+from rye.spaces.lists import files_below, last_seen, list_folder, read_list, save_seen, state_of
+from rye.spaces.model import Root, Space
 from rye.spaces.signed import read_item
 from rye.spaces.snapshot import FOLDER, is_listable
 from rye.spaces.walk import list_items_of
-from rye.trust.judge import judge
+from rye.trust.judge import claim_of, judge
 from rye.trust.keys import SigningKey
 from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.list import (
     LIST_FILE,
     Change,
+    ListClaim,
     ListedFile,
+    ListFault,
     SpaceList,
     add_signature,
     compare,
@@ -127,11 +129,11 @@ def sign_list(
     write_file(folder / LIST_FILE, content)
     listed = parse_list(content)
     state = state_of(listed, root, trust=trust, now=now)
-    if state.code:
+    if isinstance(state, ListFault):
         return replace(done, warnings=(f"the list does not count here: {state.detail} [{state.code}]",))
     with suppress(EnvironmentFault):  # the next check reports a record that cannot be saved
         save_seen(folder, listed)
-    return replace(done, signers=state.signers)
+    return replace(done, signers=tuple(map(str, state.signers)))
 
 
 def _read_all(root: Root, folder: Path) -> dict[str, ListedFile]:
@@ -158,17 +160,17 @@ class _Work:
 
     def write(self, days: int | None) -> tuple[ListSigned, bytes]:
         """Return the plan of writing the next list, and its bytes."""
-        present = self._verified()
-        name = _name(self.root)
-        if present and present.name.partition("/")[2] == name.partition("/")[2]:  # the name of the checkout may differ
-            name = present.name
-        done = self._plan("write", name, present)
+        claim = self._verified()
+        present = claim.listed if claim else None
+        # the folder of another checkout may have another name
+        name = present.name if present and self.root.space is not Space.SYSTEM else _name(self.root, self.folder)
+        done = self._plan("write", name, claim)
         if present and not done.changes and days is None and self.now < present.expires and self._is_mine(present):
             return replace(done, action="unchanged"), self.data
         seen = last_seen(self.folder)
         number = 1 + max(present.number if present else 0, seen.number if seen else 0)
         expires = (self.now + timedelta(days=days or DAYS)).replace(microsecond=0)
-        content = self._sign(name, write_list(name, number, expires, list(self.files.values())))
+        content = self._sign(write_list(name, number, expires, list(self.files.values())))
         return replace(done, number=number, expires=expires), content
 
     def add(self) -> tuple[ListSigned, bytes]:
@@ -178,20 +180,21 @@ class _Work:
             raise ArgumentError("nothing-to-sign", message, hint="write one with: rye sign --list")
         present = parse_list(self.data)
         state = state_of(present, self.root, trust=self.trust, now=self.now)
-        if state.code:
+        if isinstance(state, ListFault):
+            if state.code == "list-rollback":
+                raise SigningError(state.code, state.detail, hint="get the newest files from their owner")
             message = f"the present list is not signed by a key that counts: {state.detail} [{state.code}]"
             raise SigningError("list-untrusted", message, hint="check whose list it is: rye verify")
-        if state.older:
-            raise SigningError("list-rollback", state.older, hint="get the newest files from their owner")
-        done = self._plan("add", present.name, present)
+        done = self._plan("add", present.name, state)
         if done.changes:
             message = f"the files are not those of the list: {done.changes[0].message}"
             raise SigningError("list-differs", message, hint="see all with rye verify; nothing was signed")
         if self._is_mine(present):
             return replace(done, action="unchanged"), self.data
-        return done, self._sign(present.name, self.data)
+        return done, self._sign(self.data)
 
-    def _plan(self, action: str, name: str, present: SpaceList | None) -> ListSigned:
+    def _plan(self, action: str, name: str, claim: ListClaim | None) -> ListSigned:
+        present = claim.listed if claim else None
         return ListSigned(
             action,
             self.root.source,
@@ -201,16 +204,18 @@ class _Work:
             present.expires if present else self.now,
             len(self.files),
             str(self.key.public.fingerprint),
-            state_of(present, self.root, trust=self.trust, now=self.now).signers if present else (),
+            tuple(map(str, claim.signers)) if claim else (),
             compare(present.files, self.files) if present else self._unsigned(),
         )
 
-    def _verified(self) -> SpaceList | None:
-        """Return the present list if a key that may sign it did; it may have expired."""
+    def _verified(self) -> ListClaim | None:
+        """Return the present list if keys that may sign it did, for this place; it may have expired."""
         with suppress(SigningError):
             present = parse_list(self.data) if self.data else None
-            if present and state_of(present, self.root, trust=self.trust, now=self.now).code in {"", "list-expired"}:
-                return present
+            state = state_of(present, self.root, trust=self.trust, now=self.now) if present else None
+            if isinstance(state, ListFault) and state.code == "list-expired" and state.listed:
+                state = claim_of(state.listed, place=self.root.list_place, trust=self.trust, now=self.now)
+            return state if isinstance(state, ListClaim) else None
         return None
 
     def _unsigned(self) -> tuple[Change, ...]:
@@ -232,22 +237,22 @@ class _Work:
 
     def _is_mine(self, present: SpaceList) -> bool:
         """Return whether the key has signed a list for the audience that is demanded."""
-        public, audience = self.key.public, self.trust.demanded(self.root.origin("list", present.name))
-        lines = [line for line in present.lines if line.fingerprint == public.fingerprint and line.audience == audience]
+        public, audience = self.key.public, self.trust.demanded(self.root.list_place)
+        meant = (public.fingerprint, self.root.list_place.stated, audience)
+        lines = [line for line in present.lines if (line.fingerprint, line.stated, line.audience) == meant]
         return any(present.holds(line, public) for line in lines)
 
-    def _sign(self, name: str, data: bytes) -> bytes:
-        origin = self.root.origin("list", name)
-        return add_signature(data, origin=origin, key=self.key, audience=self.trust.demanded(origin), now=self.now)
+    def _sign(self, data: bytes) -> bytes:
+        place = self.root.list_place
+        return add_signature(data, origin=place, key=self.key, audience=self.trust.demanded(place), now=self.now)
 
 
-def _name(root: Root) -> str:
-    """Return the name of a root in its list: ``REPOSITORY/PATH`` for a project's ``.ai``, the bundle, or ``user``."""
-    if not (place := list_place(root)):
-        folder = root.around.absolute().name if root.client else ""
-        return root.bundle or folder or str(root.space)
-    top = root.path.absolute().parents[place.count("/")]
-    return f"{top.name}/{place}"
+def _name(root: Root, folder: Path) -> str:
+    """Return the name for the list of a folder: that of the bundle or the repository, or ``user``."""
+    if root.bundle or root.space is Space.USER:
+        return root.bundle or str(root.space)
+    depth = len(Path(root.list_place.path).parts)
+    return folder.absolute().parents[depth - 1].name if depth else folder.absolute().name
 
 
 def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = None) -> tuple[Layout, Root]:

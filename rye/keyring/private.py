@@ -387,7 +387,7 @@ class Keyring:
 
     def _own(self, key: PublicKey) -> TrustEntry | None:
         entries = self.trust.load().trust.named(key.fingerprint)
-        return next((file for file in entries if file.scope is TrustScope.USER and not file.unread), None)
+        return next((file for file in entries if file.scope is TrustScope.USER), None)
 
     def export_private(self, name: str = DEFAULT_KEY) -> bytes:
         """Return the bytes of a private key file; an encrypted key stays encrypted.

@@ -341,7 +341,7 @@ def _remove_unneeded(trust: TrustSet, needed: set[str]) -> tuple[str, ...]:
 
     Files that revoke a key, or may do so, stay. Otherwise its signatures would be valid again if another file names it.
     """
-    unneeded = [entry.source for entry in trust.entries if not entry.blocks_key and entry.fingerprint not in needed]
+    unneeded = [entry.source for entry in trust.entries if not entry.revoked and entry.fingerprint not in needed]
     for path in unneeded:
         write_file(Path(path), None)
     return tuple(unneeded)

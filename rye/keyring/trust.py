@@ -28,12 +28,12 @@ from rye.trust.keys import PublicKey, SigningKey, kind_of_foreign_key, refuse_ke
 from rye.trust.model import Clock
 from rye.trust.reasons import reach_of
 from rye.trust.ssh import is_allowed_signers, is_ssh_key, read_allowed_signers, read_ssh_key
-from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope, bundle_of
+from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope
 from rye.trust.trust_file import last_moment, parse_trust_file, restate, sign_trust_file, trust_file_name
-from rye.trust.trust_set import ANYWHERE, Standing
+from rye.trust.trust_set import Standing
 from rye.trust.trust_store import TRUSTED_FOLDER, TrustLoad, leads_out, read_trust_bytes, system_clock
 
-FINGERPRINT = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
+FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 _PREFIX = "ed25519:"
 _MAX_SIGNERS = 1 << 17
 
@@ -58,7 +58,7 @@ class Trust:
 
     def standing(self, key: PublicKey) -> Standing:
         """Return whether a key may sign anything now."""
-        return self.load().trust.may_sign(key.fingerprint, ANYWHERE, self._clock())
+        return self.load().trust.counts_anywhere(key.fingerprint, self._clock())
 
     def list(self) -> TrustReport:
         """Return every trust file, whether its key is accepted now, and why."""
@@ -146,12 +146,11 @@ class Trust:
         """Plan to trust a key for the items of one bundle, in addition to what it is already trusted for.
 
         Args:
-            entry: The bundle's own trust file of the key; its limits are kept.
+            entry: The bundle's own trust file of the key.
             bundle: Its id.
 
         Raises:
-            SigningError: ``trust-revoked``: the user or the bundle has revoked the key; ``trust-exists``: an unreadable
-                file may revoke it.
+            SigningError: ``trust-revoked``: the user or the bundle has revoked the key.
         """
         mine = TrustEntry(entry.public, entry.owner, TrustScope.USER, patterns=(), not_after=entry.not_after)
         path, before = self._present(mine)
@@ -161,11 +160,7 @@ class Trust:
             raise SigningError("trust-revoked", message, hint="get a version of the bundle that another key signed")
         if known.patterns is None:
             return planned("unchanged", known, path, (), (), reach_of(known))
-        stated = ("",) if entry.patterns is None else entry.patterns
-        within = {f"bundle:{bundle} {pattern}".rstrip() for pattern in stated if not bundle_of(pattern)}
-        within |= {pattern for pattern in stated if bundle_of(pattern) == bundle}
-        kept = {pattern for pattern in known.patterns if bundle_of(pattern) != bundle}
-        after = dataclasses.replace(known, patterns=tuple(sorted(kept | within)))
+        after = dataclasses.replace(known, patterns=tuple(sorted({*known.patterns, f"bundle:{bundle}"})))
         writes = self._writes(path, restate(after), before)
         return planned(
             "trusted" if writes else "unchanged", after, path, writes, self._same_owner_warning(after), reach_of(after)
@@ -173,11 +168,8 @@ class Trust:
 
     def distrust_bundle(self, entry: TrustEntry, bundle: str) -> TrustChange:
         """Plan to no longer trust a key of the user space for a bundle that its trust file names."""
-        path, left = (
-            Path(entry.source),
-            tuple(pattern for pattern in entry.patterns or () if bundle_of(pattern) != bundle),
-        )
-        data = restate(dataclasses.replace(entry, patterns=left)) if left or entry.blocks_key else None
+        path, left = Path(entry.source), tuple(str(limit) for limit in entry.limits or () if limit.bundle != bundle)
+        data = restate(dataclasses.replace(entry, patterns=left)) if left or entry.revoked else None
         return planned("narrowed", entry, path, ((path, data),))
 
     def remove(self, key: str, *, space: str = "user", force: bool = False) -> TrustChange:
@@ -194,9 +186,8 @@ class Trust:
             hint = f"it is named by {', '.join(where)}" if where else "rye trust list shows every key"
             message = f"no trust file of {space} space names key {known.fingerprint[:16]}"
             raise NotFoundError("key-not-found", message, hint=hint)
-        if any(entry.blocks_key for entry in before) and not force:
-            how = "is" if any(entry.revoked for entry in before) else "may be"
-            message = f"key {known.fingerprint[:16]} {how} revoked by this trust file; without it, it may count again"
+        if any(entry.revoked for entry in before) and not force:
+            message = f"key {known.fingerprint[:16]} is revoked by this trust file; without it, it may count again"
             raise SigningError("trust-revoked", message, hint="leave it, or remove it with --force")
         paths = tuple(entry.source for entry in before)
         still = tuple(f"still named by {source}" for source in where)
@@ -232,7 +223,7 @@ class Trust:
         if before and all(entry.revoked for entry in before) and not reason and not date:
             return planned("unchanged", before[0], path, ())
         revoked = Revocation(reason, date or self._clock().date().isoformat())
-        trusted = next((entry for entry in before if not entry.unread), dataclasses.replace(known, patterns=()))
+        trusted = before[0] if before else dataclasses.replace(known, patterns=())
         after = dataclasses.replace(trusted, revoked=revoked)
         writes = self._writes(path, restate(after), before)
         return planned("revoked", after, path, writes, (_UNSIGNED,) if known.scope is TrustScope.PROJECT else ())
@@ -254,8 +245,8 @@ class Trust:
             (
                 known
                 for known in trust.entries
-                if known.scope is TrustScope.PROJECT and not known.unread
-                if file in {known.fingerprint, known.fingerprint[:16]} or os.path.realpath(known.source) == place
+                if known.scope is TrustScope.PROJECT
+                if file == known.fingerprint or os.path.realpath(known.source) == place
             ),
             None,
         )
@@ -282,7 +273,7 @@ class Trust:
 
         Raises:
             SigningError: It names a file that holds no key.
-            ArgumentError: It is the beginning of several fingerprints.
+            ArgumentError: It is not a key.
         """
         if not (text.startswith(_PREFIX) or FINGERPRINT.fullmatch(text) or is_path(text)):
             return None
@@ -302,7 +293,8 @@ class Trust:
             return self._known(text)
         refuse_key_text(text)
         if not is_path(text):
-            hint = f"give a fingerprint, ed25519:BASE64, or a file: its path has a slash or a suffix, as in ./{text}"
+            hint = "give a fingerprint (64 digits), ed25519:BASE64, or a file: its path has a slash or a suffix"
+            hint += f", as in ./{text}"
             raise ArgumentError("bad-key", f"{text!r} is not a key", hint=hint)
         path = Path(os.path.expanduser(text))
         if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a name that is too long
@@ -327,14 +319,10 @@ class Trust:
 
     def _known(self, fingerprint: str) -> TrustEntry:
         """Return the first trust file with a fingerprint, or an entry for one of the user's own keys."""
-        known = [entry for entry in self.load().trust.named(fingerprint) if not entry.unread]
+        known = [*self.load().trust.named(fingerprint)]
         if not known:
-            own = (public for public in public_keys(self._layout.user) if fingerprint in public.names)
+            own = (public for public in public_keys(self._layout.user) if fingerprint == public.fingerprint)
             known = [TrustEntry(public, "", TrustScope.USER) for public in own]
-        if len({entry.fingerprint for entry in known}) > 1:
-            keys = ", ".join(sorted({entry.fingerprint for entry in known}))
-            message = f"{fingerprint!r} is the beginning of several fingerprints: {keys}"
-            raise ArgumentError("ambiguous-key", message, hint="give all 64 digits")
         if not known:
             hint = "give the key itself: its trust file, its PEM file, or ed25519:BASE64"
             raise NotFoundError("key-not-found", f"no trust file of any space names key {fingerprint!r}", hint=hint)
@@ -345,7 +333,7 @@ class Trust:
         """Return the path for the trust file of a key in an entry's space, and the files of the key that exist there.
 
         Raises:
-            SigningError: ``trust-exists``: an unreadable file would be replaced.
+            SigningError: ``trust-exists``: an unreadable file of a project would be replaced.
         """
         folder, trust = self._folder(entry.scope), self.load().trust
         path, readable = folder / trust_file_name(entry.public), {present.source for present in trust.entries}
@@ -354,8 +342,7 @@ class Trust:
             for present in trust.named(entry.fingerprint)
             if present.scope is entry.scope and Path(present.source).parent == folder
         )
-        unread = any(present.unread for present in before) or str(path) not in readable
-        if not replace and os.path.lexists(path) and unread:
+        if not replace and os.path.lexists(path) and str(path) not in readable:
             message = f"{path} cannot be read, and may revoke the key; it is not overwritten"
             hint = "rye trust list says why; fix it, or replace it with --force"
             raise SigningError("trust-exists", message, hint=hint, path=str(path))
@@ -374,7 +361,7 @@ class Trust:
         same = dict.fromkeys(
             known.fingerprint[:16]
             for known in self.load().trust.entries
-            if known.is_users and not known.blocks_key and known.fingerprint != entry.fingerprint
+            if known.is_users and not known.revoked and known.fingerprint != entry.fingerprint
             if entry.owner and known.owner.casefold() == entry.owner.casefold()
         )
         keys = ", ".join(same)

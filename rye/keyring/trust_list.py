@@ -8,10 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from rye._report import Report
-from rye.trust.model import Origin
 from rye.trust.reasons import REASONS, reach_of, why_in_effect
 from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope
-from rye.trust.trust_set import ANYWHERE, TrustSet
+from rye.trust.trust_set import TrustSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +55,12 @@ class TrustReport(Report):
 
 def list_entry(entry: TrustEntry, trust: TrustSet, now: datetime) -> TrustedKey:
     """Return the row of a trust file: whether its key may sign where the file applies, and why."""
-    home = ANYWHERE if entry.is_users else Origin(entry.scope.space, entry.bundle, "", "")
-    standing = trust.may_sign(entry.fingerprint, home, now)
+    if entry.is_users:
+        standing = trust.counts_anywhere(entry.fingerprint, now)
+    else:
+        standing = trust.counts_in(entry.fingerprint, entry.scope.space, entry.bundle, now)
     decides = standing.entry or entry
-    if entry.unread:
-        reason = f"cannot be read, and may revoke the key: {entry.unread}"
-    elif not standing.is_allowed:
+    if not standing.is_allowed:
         reason = REASONS[standing.code].words.format(signer=decides.signer, detail=standing.detail, key="", ref="")
     elif trust.is_in_effect(entry, now):
         reason = f"for {reach_of(entry)}: {why_in_effect(entry)}"
@@ -79,8 +78,8 @@ def list_entry(entry: TrustEntry, trust: TrustSet, now: datetime) -> TrustedKey:
         revoked=entry.revoked,
         signed_by=entry.signed_by,
         path=entry.source,
-        counts=standing.is_allowed and not entry.unread,
-        code="counts" if standing.is_allowed and not entry.unread else standing.code or "trust-unread",
+        counts=standing.is_allowed,
+        code=standing.code or "counts",
         reason=reason,
     )
 
@@ -89,7 +88,5 @@ def _exceptions(entry: TrustEntry, trust: TrustSet, now: datetime) -> Iterator[s
     """Yield the projects and bundles where a key that is accepted elsewhere is not."""
     local = [file for file in trust.named(entry.fingerprint) if not file.is_users and entry.is_users]
     for file in local:
-        standing = trust.may_sign(entry.fingerprint, Origin(file.scope.space, file.bundle, "", ""), now)
-        if standing.code in {"revoked", "trust-unread"}:
-            how = "revokes the key" if standing.code == "revoked" else "cannot be read"
-            yield f"; but for nothing of {file.home}, as {file.source} {how}"
+        if trust.counts_in(entry.fingerprint, file.scope.space, file.bundle, now).code == "revoked":
+            yield f"; but for nothing of {file.home}, as {file.source} revokes the key"

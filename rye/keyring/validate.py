@@ -53,7 +53,7 @@ def faults(read: ReadItem, root: Root) -> tuple[str, ...]:
         *unversioned,
         *_mistyped(item.metadata),
         *_succeeded_by_several(item.metadata),
-        *(disagreements(item.declared, read.origin) if own else ()),
+        *(disagreements(item.declared, read.origin.type, read.origin.id) if own else ()),
         *uncommentable,
     )
 

@@ -23,7 +23,6 @@ from rye.spaces.model import FOLDER, Root, Space
 from rye.spaces.read import read_file
 from rye.spaces.snapshot import tree
 from rye.trust.evidence import disagreements
-from rye.trust.model import Origin
 
 SKILL = "skill"
 KINDS = (*map(str, ItemType), SKILL)
@@ -365,9 +364,8 @@ def with_metadata(text: str, item_type: ItemType, item_id: str) -> str:
     """
     item = parse(text.encode(), item_type=item_type, item_id=item_id, suffix=".md")
     if item.metadata:
-        origin = Origin("project", "", str(item_type), item_id)
         block = _BLOCK.search(text)
-        if block is None or not disagreements(item.declared, origin):
+        if block is None or not disagreements(item.declared, str(item_type), item_id):
             return text
         named = item.declared.get("name", "")
         title = f"\ntitle: {json.dumps(named, ensure_ascii=False)}" if named and not item.title else ""

@@ -35,7 +35,7 @@ from rye.trust.evidence import inspect
 from rye.trust.judge import judge
 from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.list import Skill
-from rye.trust.model import Evidence, Origin, Signature, Verdict
+from rye.trust.model import Evidence, Place, Signature, Verdict
 from rye.trust.trust_store import system_clock
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ def front_matter_of(item_id: str, data: bytes) -> dict[str, Any]:
     return fields
 
 
-def _evidence(root: Root, path: str, data: bytes, detached: bytes | None) -> tuple[Evidence, Origin] | None:
+def _evidence(root: Root, path: str, data: bytes, detached: bytes | None) -> tuple[Evidence, Place] | None:
     """Return the evidence and origin of a file of a skill; None if it is not an item."""
     identified = root.client and root.client.identify(path)
     if not identified:

@@ -183,7 +183,8 @@ def _roots_below(folder: Path) -> Iterator[Root]:
         for place in level:
             path = _root_at(place, itself=depth == 0)
             if path:
-                yield Root(Space.SYSTEM, path, *identify(place.parent if place.name == FOLDER else place))
+                identity = identify(place.parent if place.name == FOLDER else place)
+                yield Root(Space.SYSTEM, path, *identity, prefix=prefix_of(path))
             elif clients := _client_roots(place, itself=depth == 0):
                 yield from clients
             else:
@@ -228,6 +229,11 @@ def _root_at(folder: Path, *, itself: bool) -> Path | None:
     return folder if itself and has_items(folder) else None
 
 
+def prefix_of(root: Path) -> str:
+    """Return the path of a bundle's root below the folder of the bundle: ``.ai``, or empty for that folder itself."""
+    return FOLDER if root.name == FOLDER else ""
+
+
 def has_items(folder: Path) -> bool:
     """Return whether a folder has a subfolder for items of some type."""
     return any(os.path.isdir(folder / item_type.folder) for item_type in ItemType)
@@ -243,7 +249,7 @@ def _installed(warnings: list[str]) -> Iterator[Root]:
             warnings.append(f"the bundle {name!r} of {info.name} is left out: {problem}")
         else:
             bundle, version = _identity(name, packages.version(info))
-            yield Root(Space.SYSTEM, path, bundle, version, stamp=_stamp(path, version))
+            yield Root(Space.SYSTEM, path, bundle, version, stamp=_stamp(path, version), prefix=prefix_of(path))
 
 
 def _stamp(path: Path, version: str) -> str:

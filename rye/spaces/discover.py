@@ -15,7 +15,6 @@ from rye.items.clients import (
     CLIENTS,
     FIXED_FILES,
     MARKS,
-    OF_BUNDLES,
     OF_PROJECTS,
     OF_USERS,
     PLUGIN,
@@ -131,9 +130,13 @@ def client_roots(
         if exists:
             roots.setdefault(
                 (real, entry.format),
-                Root(space, path, bundle=bundle, client=entry, prefix="" if entry in OF_BUNDLES else prefix),
+                Root(space, path, bundle=bundle, client=entry, prefix=_joined(prefix, entry.place)),
             )
     return tuple(roots.values())
+
+
+def _joined(prefix: str, place: str) -> str:
+    return "/".join(filter(None, (prefix, place)))
 
 
 def has_files(folder: Path, inside: Collection[str]) -> bool:
@@ -291,12 +294,12 @@ def check_writable(root: Root, below: Iterable[str] = ()) -> None:
 
 def project_root(project: Path) -> Root:
     """Return the root of a project, given the folder that holds its ``.ai``."""
-    return Root(Space.PROJECT, _absolute(project))
+    return Root(Space.PROJECT, _absolute(project), prefix=_joined(path_in_repository(project), FOLDER))
 
 
 def user_root(home: Path) -> Root:
     """Return the root of the user space, given the folder that holds its ``.ai``."""
-    return Root(Space.USER, _absolute(home))
+    return Root(Space.USER, _absolute(home), prefix=FOLDER)
 
 
 def _absolute(folder: Path) -> Path:

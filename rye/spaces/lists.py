@@ -8,34 +8,34 @@ from __future__ import annotations
 
 import hashlib
 import os
-import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from rye._files import real_path
 from rye._report import Report
 from rye.errors import EnvironmentFault, ItemError, SigningError
 from rye.spaces.bundles import is_own
 from rye.spaces.classify import CACHE
-from rye.spaces.discover import path_in_repository
 from rye.spaces.model import FOLDER as AI_FOLDER
-from rye.spaces.model import ItemFile, Root, Space
+from rye.spaces.model import Root, Space
 from rye.spaces.read import read_chunks
 from rye.spaces.snapshot import FOLDER, LINK, MAX_FILES, PLAIN, PRIVATE_KEYS, FileMode, mode_of, tree
 from rye.spaces.state import read_record, record_path, remove_record, save_record
 from rye.spaces.uncovered import beside_warning, runnable_beside
 from rye.trust.judge import judge_list
-from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.list import (
     LIST_FILE,
     MAX_SPACE_LIST,
     Change,
+    ListClaim,
     ListedFile,
+    ListedSpace,
+    ListFault,
     ListState,
     Seen,
     SpaceList,
@@ -198,95 +198,56 @@ def file_digest(place: Root, file: FileMode) -> str:
 
 
 def with_lists(load: TrustLoad, roots: Iterable[Root], now: datetime) -> TrustLoad:
-    """Add the state of the lists of some roots, as of ``now``, to a trust set; each list is read once."""
-    folders: dict[tuple[str, str, bool], list[Root]] = {}
+    """Add the lists of some roots, as of ``now``, to a trust set; each list is read once."""
+    spaces: dict[tuple[str, str, bool], ListedSpace] = {}
     for root in roots:
-        if list_folder(root) is not None:
-            folders.setdefault(place_of(root), []).append(root)
-    states = {place: state for place, covered in folders.items() if (state := _state(covered, load.trust, now))}
-    return load._replace(trust=replace(load.trust, lists=states))
+        key = list_key(root)
+        if key not in spaces and list_folder(root) is not None and (space := _space(root, load.trust, now)):
+            spaces[key] = space
+    return load._replace(trust=replace(load.trust, lists=spaces))
 
 
-def place_of(root: Root) -> tuple[str, str, bool]:
+def list_key(root: Root) -> tuple[str, str, bool]:
     """Return the key of a root's list in :attr:`rye.trust.trust_set.TrustSet.lists`."""
-    origin = root.origin("", "")
-    return origin.space, origin.bundle, bool(origin.folder)
+    return *root.home, bool(root.folder)
 
 
-def _state(roots: Sequence[Root], trust: TrustSet, now: datetime) -> ListState | None:
-    folder = list_folder(roots[0]) or roots[0].path
+def _space(root: Root, trust: TrustSet, now: datetime) -> ListedSpace | None:
+    folder, place = list_folder(root) or root.path, root.list_place
     try:
         data = read_list(folder)
         if data is None:
             return None
         listed = parse_list(data)
-        state = state_of(listed, roots[0], trust=trust, now=now)
+        state = state_of(listed, root, trust=trust, now=now)
     except (SigningError, EnvironmentFault) as error:
         code = error.code if isinstance(error, SigningError) else "list-malformed"
-        return ListState(None, code, error.message)
-    return state._replace(items=items_of(row for row in rows_of(listed, folder, roots) if not row.is_detached))
+        return ListedSpace(place, ListFault(code, error.message))
+    links = (row for row in listed.files.values() if row.mode == LINK)
+    behind = {row.path: digest for row in links if (digest := _digest_behind(listed, folder, row))}
+    return ListedSpace(place, state, behind)
 
 
 def state_of(listed: SpaceList, root: Root, *, trust: TrustSet, now: datetime) -> ListState:
-    """Judge the list of a root, given its place and the last list seen there; the items are not filled in.
+    """Judge the list of a root, given its place and the last list seen there.
 
     Raises:
         EnvironmentFault: The record of the last list cannot be read.
     """
     seen = None if is_own(root) else last_seen(list_folder(root) or root.path)  # each rye ships its own
-    origin, place = root.origin("list", ""), list_place(root)
-    return judge_list(listed, origin=origin, trust=trust, now=now, seen=seen, place=place)
-
-
-def list_place(root: Root) -> str:
-    """Return the path of a project's ``.ai`` from the top of its repository; empty for any other root."""
-    is_ai = root.space is Space.PROJECT and root.client is None and root.path.name == AI_FOLDER
-    return posixpath.join(path_in_repository(root.around), AI_FOLDER) if is_ai else ""
-
-
-def items_of(rows: Iterable[ListedItem]) -> dict[tuple[str, str, str, str], str]:
-    """Convert rows of a list to the mapping of :attr:`rye.trust.list.ListState.items`."""
-    return {(row.root.folder, str(row.file.item_type), row.file.item_id, row.file.suffix): row.sha256 for row in rows}
-
-
-class ListedItem(NamedTuple):
-    """An item that a list names.
-
-    Attributes:
-        root: Its root.
-        file: The file below the root.
-        sha256, mode: As in :class:`rye.trust.list.ListedFile`; for a link to a listed file, the digest of that file.
-        is_detached: Whether the list also names its signature file. If that file is missing, the list does not replace
-            it.
-    """
-
-    root: Root
-    file: ItemFile
-    sha256: str
-    mode: str
-    is_detached: bool
-
-
-def rows_of(listed: SpaceList, folder: Path, roots: Iterable[Root]) -> Iterator[ListedItem]:
-    """Yield the items of some roots that the list of a folder names."""
-    for root in roots:
-        inside = os.path.relpath(root.path, folder)
-        prefix = "" if inside == os.curdir else f"{inside}/"
-        for path, row in listed.files.items():
-            if path.startswith(prefix) and (file := root.find(path.removeprefix(prefix))):
-                digest = row.sha256 if row.mode != LINK else _digest_behind(listed, folder, row)
-                yield ListedItem(root, file, digest, row.mode, f"{path}{DETACHED_SUFFIX}" in listed.files)
+    named = root.bundle if root.space is Space.SYSTEM else ""
+    return judge_list(listed, place=root.list_place, trust=trust, now=now, named=named, seen=seen)
 
 
 def _digest_behind(listed: SpaceList, folder: Path, link: ListedFile) -> str:
-    """Return the digest of the listed file that a listed link leads to, else the digest of the link."""
+    """Return the digest of the listed file that a listed link leads to; empty if it leads elsewhere."""
     try:
         target = os.readlink(folder / link.path)  # noqa: PTH115 - keeps "./"
     except OSError:
-        return link.sha256
+        return ""
     path = os.path.normpath(os.path.join(os.path.dirname(link.path), target))  # noqa: PTH118, PTH120 - as text
     is_same = hashlib.sha256(os.fsencode(target)).hexdigest() == link.sha256
-    return listed.files[path].sha256 if is_same and path in listed.files else link.sha256
+    return listed.files[path].sha256 if is_same and path in listed.files else ""
 
 
 def check_list(root: Root, *, trust: TrustSet, required: bool = False) -> ListReport:
@@ -304,15 +265,16 @@ def check_list(root: Root, *, trust: TrustSet, required: bool = False) -> ListRe
     report = ListReport(root.source, str(folder))
     remember = not is_own(root)
     seen = last_seen(folder) if remember else None
-    state = trust.lists.get(place_of(root))
-    if state is None:
+    space = trust.lists.get(list_key(root))
+    if space is None:
         return replace(report, findings=tuple(_without_list(folder, seen, required=required)))
+    state = space.state
     if state.listed is None:
         read_list(folder)  # raises if the disk is at fault, not the list
         return replace(report, findings=(Change(state.code, LIST_FILE, state.detail, list_digest(folder)),))
-    listed, digest = state.listed, list_digest(folder) if not state.is_valid else ""
-    faults = [Change(state.code, LIST_FILE, state.words, digest)] if state.code else []
-    faults += [Change("list-rollback", LIST_FILE, state.older, digest)] if state.older else []
+    listed, faults = state.listed, list[Change]()
+    if isinstance(state, ListFault):
+        faults.append(Change(state.code, LIST_FILE, state.words, list_digest(folder)))
     files, problems = files_below(folder, root)
     unread = [str(error.details["path"]) for error in problems]
     changes = [change for change in compare(listed.files, files) if not _is_below(change.path, unread)]
@@ -324,7 +286,7 @@ def check_list(root: Root, *, trust: TrustSet, required: bool = False) -> ListRe
         number=listed.number,
         expires=listed.expires,
         listed=len(listed.files),
-        signers=state.signers,
+        signers=tuple(map(str, state.signers)) if isinstance(state, ListClaim) else (),
         findings=(*faults, *changes),
         problems=tuple(error.message for error in problems),
     )

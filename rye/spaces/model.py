@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import posixpath
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,10 +12,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rye._text import composed
-from rye.items.clients import ClientFolder, has_ambiguous_id
+from rye.items.clients import SKILL_FILE, ClientFolder
 from rye.items.model import TYPE_OF_FOLDER, ItemType
 from rye.items.reader import EXTENSIONS, is_item_file
-from rye.trust.model import Origin
+from rye.trust.model import Place
 
 FOLDER = ".ai"
 """The name of the folder that is the space root of a project, a user or a package."""
@@ -54,7 +53,8 @@ class Root:
         stamp: Changes whenever an installed bundle may have changed; empty if only a walk can detect changes.
         client: The client folder at this path, such as ``.claude/skills``; None for a root with ``directives``,
             ``tools`` and ``knowledge``.
-        prefix: For a client folder, the path from the top of the repository to the project; else empty.
+        prefix: The path of this folder from the top of its repository, its home folder or its bundle, with slashes. The
+            places of its items begin with it.
     """
 
     space: Space
@@ -122,25 +122,33 @@ class Root:
             raise ValueError(message)
         return file
 
-    def origin(self, item_type: str, item_id: str, rel_path: str = "") -> Origin:
-        """Return where an item was found.
+    @property
+    def home(self) -> tuple[str, str]:
+        """The space and the bundle that decide which keys may sign here."""
+        return str(self.space), self.bundle
+
+    def origin(self, item_type: str, item_id: str, rel_path: str) -> Place:
+        """Return the place of an item.
 
         Args:
             item_type: The type of the item.
             item_id: Its id.
-            rel_path: Its path below the root. Signatures of ``AGENTS.md`` and similar files are bound to this path.
+            rel_path: Its path below the root.
         """
-        if self.client is None or (self.has_skills and not (self.space is Space.PROJECT and rel_path)):
-            return Origin(str(self.space), self.bundle, item_type, item_id, folder=self.folder)
-        if self.has_skills:
-            skills = f"/{posixpath.join(self.prefix, self.client.place)}"
-            path = f"{skills}/{rel_path}"
-            return Origin(str(self.space), self.bundle, item_type, item_id, path, self.folder, skills=skills)
-        by_id = f"/{posixpath.join(self.prefix, posixpath.dirname(self.client.place), item_id)}"
-        if not (self.client.is_fixed and rel_path):
-            return Origin(str(self.space), self.bundle, item_type, item_id, by_id, self.folder)
-        signed, former = f"/{posixpath.join(self.prefix, rel_path)}", "" if has_ambiguous_id(rel_path) else by_id
-        return Origin(str(self.space), self.bundle, item_type, item_id, signed, self.folder, former)
+        path = f"{self.prefix}/{rel_path}" if self.prefix else rel_path
+        if not self.has_skills:
+            return Place(*self.home, self.folder, "item", item_type, item_id, path, path)
+        # SKILL.md alone is a skill of one file, as portable as a folder; any other file that is signed alone is not
+        *above, folder, name = ("", *path.split("/"))
+        bound = f"{folder}/{name}" if above and name == SKILL_FILE else path
+        return Place(*self.home, self.folder, "skill", item_type, item_id, path, bound)
+
+    @property
+    def list_place(self) -> Place:
+        """The place of the list that covers this folder: this folder, or the one that contains the client folder."""
+        inside = self.client.place if self.client and self.client.place != os.curdir else ""
+        path = self.prefix.removesuffix(inside).rstrip("/")
+        return Place(*self.home, self.folder, "list", "", path, path, path)
 
     def describe(self, rel_path: str) -> tuple[str, str]:
         """Return the format and the client of a file; both are empty outside client folders."""

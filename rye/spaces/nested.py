@@ -33,7 +33,7 @@ from rye.items.clients import (
 )
 from rye.spaces.bundles import RootCollector, has_items, has_skills_itself, identify
 from rye.spaces.classify import is_looked_into, is_skipped, spelled_as
-from rye.spaces.discover import check_project, client_roots, worktrees_of
+from rye.spaces.discover import check_project, client_roots, path_in_repository, project_root, worktrees_of
 from rye.spaces.model import FOLDER, Root, Space, is_within
 from rye.spaces.snapshot import entries, names, tree
 from rye.spaces.uncovered import named_files
@@ -302,7 +302,7 @@ class _Search:
         except EnvironmentFault as fault:
             self.problems.append(fault)
         else:
-            self.roots.add(Root(Space.PROJECT, path, bundle=identify(path.parent)[0]))
+            self.roots.add(replace(project_root(path.parent), path=path, bundle=identify(path.parent)[0]))
 
     def _add_clients(self, place: _NestedPlace) -> None:
         """Add the client folders in a folder; files too deep for the root at the top get a root of their own."""
@@ -323,7 +323,7 @@ class _Search:
         """Add the folder itself as a bundle; inside a ``.ai`` it is part of a project instead."""
         root = Root(Space.SYSTEM, self._folder, *identify(self._folder), client=client)
         if FOLDER in Path(self._real).parts:
-            root = replace(root, space=Space.PROJECT, version="")
+            root = replace(root, space=Space.PROJECT, version="", prefix=path_in_repository(self._folder))
         self.roots.add(root)
 
 

@@ -32,7 +32,7 @@ from rye.trust.list import (
     Skill,
     SkillFolder,
 )
-from rye.trust.model import Evidence, Origin
+from rye.trust.model import Evidence, Place
 from rye.trust.oms import MAX_BUNDLE
 
 T = TypeVar("T")
@@ -220,7 +220,7 @@ class ReadItem(NamedTuple):
     data: bytes
     item: Item
     evidence: Evidence
-    origin: Origin
+    origin: Place
     suffix: str
     detached: Detached = None
     hidden: str = ""
@@ -257,7 +257,7 @@ def read_item(
 
 
 def parse_item(
-    data: bytes, origin: Origin, path: str, *, content_digest: str | None = None, detached: Detached = None
+    data: bytes, origin: Place, path: str, *, content_digest: str | None = None, detached: Detached = None
 ) -> ReadItem:
     """Parse and inspect the bytes of a file.
 
@@ -272,8 +272,8 @@ def parse_item(
         ItemError: The file is not an item.
     """
     suffix = suffix_of(path)
-    item_type = ItemType(origin.item_type)
-    item = parse(data, item_type=item_type, item_id=origin.item_id, suffix=suffix, path=path)
+    item_type = ItemType(origin.type)
+    item = parse(data, item_type=item_type, item_id=origin.id, suffix=suffix, path=path)
     evidence = inspect(
         data,
         origin=origin,

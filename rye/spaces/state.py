@@ -37,7 +37,7 @@ from rye.errors import EnvironmentFault
 from rye.spaces.model import FOLDER
 from rye.trust.evidence import inspect
 from rye.trust.judge import judge
-from rye.trust.model import Origin, Signature
+from rye.trust.model import Place, Signature
 from rye.trust.trust_set import TrustSet
 from rye.trust.trust_store import TRUSTED_FOLDER
 
@@ -52,9 +52,9 @@ MAX_SETTINGS: Final = 1 << 16
 """Maximum size of a settings file in bytes."""
 
 
-def settings_place(bundle: str) -> Origin:
-    """Return the origin that the signature of a bundle's settings must name, which binds it to the bundle."""
-    return Origin("system", bundle, "settings", bundle)
+def settings_place(bundle: str) -> Place:
+    """Return the place that the signature of a bundle's settings must state, which binds it to the bundle."""
+    return Place("system", bundle, "", "settings", "", bundle, SETTINGS.as_posix(), bundle)
 
 
 def judge_settings(bundle: str, data: bytes, *, trust: TrustSet, now: datetime) -> Signature:

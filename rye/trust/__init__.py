@@ -10,11 +10,12 @@ Importing this room does not load the cryptography library; the first signature 
     >>> from rye.trust.judge import judge
     >>> from rye.trust.keys import SigningKey
     >>> from rye.trust.line import sign_bytes
-    >>> from rye.trust.model import Origin
+    >>> from rye.trust.model import Place
     >>> from rye.trust.trust_entry import TrustEntry, TrustScope
     >>> from rye.trust.trust_set import TrustSet
     >>> key, now = SigningKey.from_seed(bytes(32)), datetime(2026, 1, 1, tzinfo=UTC)
-    >>> place = Origin("user", "", "tool", "demo/hello")
+    >>> path = ".ai/tools/demo/hello.py"
+    >>> place = Place("user", "", "", "item", "tool", "demo/hello", path, path)
     >>> data = sign_bytes(b"print('hello')\n", suffix=".py", origin=place, key=key, now=now)
     >>> trust = TrustSet((TrustEntry(key.public, "ann", TrustScope.USER),))
     >>> judge(inspect(data, origin=place, declared={}), origin=place, trust=trust, now=now).verdict

@@ -29,7 +29,7 @@ from rye.trust.line import (
     read_detached,
 )
 from rye.trust.list import BUNDLE_FILE, Skill, SkillFolder, shown_names, uncovered
-from rye.trust.model import OMS, Coverage, EnvelopeFormat, Evidence, Origin, Placement
+from rye.trust.model import ITEM_TYPES, OMS, Coverage, EnvelopeFormat, Evidence, Place, Placement
 from rye.trust.oms import bundle_change, read_bundle
 
 _OPEN: Final = b"<directive"
@@ -94,12 +94,8 @@ def line_end_change(data: bytes, envelope: RawEnvelope, digest: str) -> str:
     return ""
 
 
-ITEM_TYPES: Final = ("directive", "tool", "knowledge")
-"""The item types; any other value of a ``type`` key means something else."""
-
 _OPENINGS: Final = (b"#", b"<", b"/")
 _IN_FRONT_MATTER: Final = re.compile(rb"---[ \t]*\r?\n#[ \t]*rye:")
-_LONGEST_ID: Final = 1024
 _NAMES: Final = {form: form.value for form in EnvelopeFormat}
 _V2: Final = EnvelopeFormat.V2
 _RYEOS: Final = EnvelopeFormat.RYEOS
@@ -110,7 +106,7 @@ _TOP: Final = Placement.TOP
 def inspect(
     data: bytes,
     *,
-    origin: Origin,
+    origin: Place,
     declared: Mapping[str, str],
     suffix: str = "",
     content_digest: str | None = None,
@@ -121,8 +117,8 @@ def inspect(
     Args:
         data: All bytes of the file.
         origin: Where it was found.
-        declared: What the file states about itself: any of ``name``, ``category``, ``type`` and ``id``. A v2 line binds
-            type and id by itself, so for v2 these only help to find where a file was moved from.
+        declared: What the file states about itself: any of ``name``, ``category``, ``type`` and ``id``. Only lines of
+            older formats need it; a v2 line states its place itself.
         suffix: Extension of the file, lower case, which decides the comment mark; empty accepts any comment mark.
         content_digest: The SHA-256 of ``data`` to record; no verdict depends on it. None computes it.
         detached: Its signature file, used if the file cannot hold a line; or its skill, whose signature decides if it
@@ -136,7 +132,7 @@ def inspect(
     if envelope is None and detached is not None and suffix not in COMMENT_MARKS:
         envelope = read_detached(detached)
     if envelope is None:
-        return _unsigned(data, content, suffix)
+        return _unsigned(data, content)
     # 2. One line only: what is left without it must not begin with another.
     if _another_follows(data, envelope, suffix):
         return Evidence(content, "two-envelopes")
@@ -162,23 +158,22 @@ def inspect(
         change = line_end_change(data, envelope, line.digest)
         return _fault(content, line, "line-ends" if change else "digest", change)
     # by position, because this runs for every file and keywords take twice as long
-    form, signed_at, digest, _, key, bound, audience = line
-    wrong = f"the line is for {bound}, the file ends with {suffix}" if bound and suffix not in {"", bound} else ""
-    fields = (_NAMES[form], coverage, wrong, (), digest, signature, key, signed_at, bound, audience, placement)
+    form, signed_at, digest, _, key, stated, audience = line
+    fields = (_NAMES[form], coverage, "", digest, signature, key, signed_at, stated, audience, placement)
     evidence = Evidence(content, "", "", *fields)
     # 6. Whether the file is where it says it is.
     return with_declared(evidence, declared, origin) if declared else evidence
 
 
-def _unsigned(data: bytes, content: str, suffix: str) -> Evidence:
+def _unsigned(data: bytes, content: str) -> Evidence:
     """Return the evidence of a file without a signature, with the digest by which the list of its space may sign it."""
     digest, number = "" if content else hashlib.sha256(data).hexdigest(), line_elsewhere(data)
     code, detail = ("envelope-elsewhere", str(number)) if number else ("no-envelope", "")
-    return Evidence(content, code, detail, digest=digest, suffix=suffix)
+    return Evidence(content, code, detail, digest=digest)
 
 
 def _in_skill(
-    data: bytes, skill: Skill, *, origin: Origin, declared: Mapping[str, str], suffix: str, content: str
+    data: bytes, skill: Skill, *, origin: Place, declared: Mapping[str, str], suffix: str, content: str
 ) -> Evidence:
     """Return the evidence of a file in a skill: that of the whole skill, else of the file's own line."""
     if skill.folder.data is not None:
@@ -265,25 +260,23 @@ def _of_list(folder: SkillFolder) -> Evidence:
     # 3. The folder has the listed files and no others.
     if folder.change:
         return _fault("", line, "skill-changed", folder.change)
-    form, signed_at, digest, _, key, _, audience = line  # no extension is signed for a skill
-    fields = (_NAMES[form], Coverage.WHOLE, "", (), digest, signature, key, signed_at, "", audience)
+    form, signed_at, digest, _, key, stated, audience = line
+    fields = (_NAMES[form], Coverage.WHOLE, "", digest, signature, key, signed_at, stated, audience)
     return Evidence("", "", "", *fields, Placement.SKILL, folder.id)
 
 
-def with_declared(evidence: Evidence, declared: Mapping[str, str], origin: Origin) -> Evidence:
+def with_declared(evidence: Evidence, declared: Mapping[str, str], origin: Place) -> Evidence:
     """Add what the file states about itself to evidence that was found without it.
 
-    Arguments as for :func:`inspect`. If the bytes have a fault, nothing is added.
+    Arguments as for :func:`inspect`. If the bytes have a fault, or a v2 line states their place, nothing is added.
     """
-    if evidence.code:
+    if evidence.code or evidence.format == _V2 or evidence.misplaced:
         return evidence
-    if evidence.format == _V2:
-        return evidence._replace(claims=_claims(declared, origin))
-    if evidence.misplaced or (evidence.format == OMS and origin.item_type != "directive"):
+    if evidence.format == OMS and origin.type != "directive":
         return evidence  # a bundle says where in the skill the file lies
-    if evidence.format == _RYEOS and origin.item_type == "knowledge":  # the category of knowledge is its folder
+    if evidence.format == _RYEOS and origin.type == "knowledge":  # the category of knowledge is its folder
         declared = {key: said for key, said in declared.items() if key != "category"}
-    return evidence._replace(misplaced="; ".join(disagreements(declared, origin)))
+    return evidence._replace(misplaced="; ".join(disagreements(declared, origin.type, origin.id)))
 
 
 def _fault(content: str, line: ParsedLine, code: str, detail: str = "") -> Evidence:
@@ -295,6 +288,7 @@ def _fault(content: str, line: ParsedLine, code: str, detail: str = "") -> Evide
         digest=line.digest,
         fingerprint=line.fingerprint,
         signed_at=line.signed_at,
+        stated=line.stated,
         audience=line.audience,
     )
 
@@ -320,10 +314,10 @@ def _what_is_wrong(envelope: RawEnvelope) -> str:
         return "it holds a carriage return"
     if parse_line(" ".join(line.replace("rye", " rye", 1).replace("-->", " -->").split())):
         return "the envelope must be set off by exactly one space"
-    return "it is not TIME:SHA256:SIGNATURE:FINGERPRINT, in v2 with :EXTENSION, :AUDIENCE, both or none"
+    return "it is not TIME:SHA256:SIGNATURE:FINGERPRINT, in v2 followed by :PLACE and, if it has one, :AUDIENCE"
 
 
-def disagreements(declared: Mapping[str, str], origin: Origin) -> tuple[str, ...]:
+def disagreements(declared: Mapping[str, str], item_type: str, item_id: str) -> tuple[str, ...]:
     """Return a sentence for each statement of a file about itself that its path contradicts.
 
     ``name`` must be the last part of the id, ``category`` everything before it, ``id`` the id (or its last part),
@@ -332,9 +326,9 @@ def disagreements(declared: Mapping[str, str], origin: Origin) -> tuple[str, ...
     """
     if not declared:
         return ()
-    here = composed(origin.item_id)
+    here = composed(item_id)
     folder, _, stem = here.rpartition("/")
-    allowed = {"id": (here, stem), "name": (stem,), "category": (folder,), "type": (origin.item_type,)}
+    allowed = {"id": (here, stem), "name": (stem,), "category": (folder,), "type": (item_type,)}
     words = []
     for key, expected in allowed.items():
         said = _stated(declared, key)
@@ -347,21 +341,6 @@ def _shown(text: str) -> str:
     # escapes distinguish letters that look the same
     text = text if len(text) <= 80 else text[:79] + "…"
     return repr(text) if text.isascii() else f"{text!r} ({text!a})"
-
-
-def _claims(declared: Mapping[str, str], origin: Origin) -> tuple[str, ...]:
-    """Return the other ids that a file could have been signed under if its statements are true."""
-    if not declared:
-        return ()
-    here = composed(origin.item_id)
-    folder, _, stem = here.rpartition("/")
-    name = _stated(declared, "name") or stem
-    category = _stated(declared, "category")
-    said = _stated(declared, "id")
-    ids = [said] if said else []
-    ids += [f"{place}/{name}" if place else name for place in (category, folder)]
-    fit = (claim for claim in ids if claim != here and len(claim) <= _LONGEST_ID and claim.isprintable())
-    return tuple(dict.fromkeys(fit))
 
 
 def _stated(declared: Mapping[str, str], key: str) -> str:

@@ -7,21 +7,28 @@ a key says can make up for a fault in the bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Final
 
-from rye.items.clients import OF_PROJECTS
 from rye.trust.certificates import AnyKey
-from rye.trust.evidence import ITEM_TYPES
 from rye.trust.keys import PublicKey
-from rye.trust.line import ParsedLine, signed_message
-from rye.trust.list import ListState, Seen, SpaceList
-from rye.trust.model import BY_LIST, OMS, Coverage, EnvelopeFormat, Evidence, Fingerprint, Origin, Signature
+from rye.trust.line import signed_message
+from rye.trust.list import ListClaim, ListFault, ListSigner, ListState, Seen, SpaceList
+from rye.trust.model import (
+    BY_LIST,
+    OMS,
+    Coverage,
+    EnvelopeFormat,
+    Evidence,
+    Fingerprint,
+    Place,
+    Signature,
+)
 from rye.trust.oms import BundleSigner, signer_of
-from rye.trust.reasons import ABOUT_KEY, REASONS, audience_words
+from rye.trust.reasons import ABOUT_KEY, REASONS, audience_words, elsewhere_words
 from rye.trust.trust_entry import TrustEntry
 from rye.trust.trust_set import TrustSet
 
@@ -34,13 +41,13 @@ _PARTIAL_CODES: Final[Mapping[Coverage, str]] = MappingProxyType(
     }
 )
 _GOOD: Final = MappingProxyType({str(EnvelopeFormat.V2): "ok", BY_LIST: "ok-list", OMS: "ok-oms"})
-_UNTRUSTED_BUNDLE: Final = frozenset({"bundle-key", "signer-changed"})
+_UNTRUSTED_BUNDLE: Final = frozenset({"foreign-key", "signer-changed"})
 
 Verify = Callable[[PublicKey, bytes, bytes], bool]
 
 
 def judge(
-    evidence: Evidence, *, origin: Origin, trust: TrustSet, now: datetime, verify: Verify = PublicKey.verify
+    evidence: Evidence, *, origin: Place, trust: TrustSet, now: datetime, verify: Verify = PublicKey.verify
 ) -> Signature:
     """Return the judgement on one file.
 
@@ -57,7 +64,7 @@ def judge(
     if evidence.code:
         evidence = by_list(evidence, origin, trust)
     # 1. A fault in the bytes, or no signature: no key can change that.
-    publics = [entry.public for entry in trust.named(evidence.fingerprint)]
+    publics = [entry.public for entry in trust.meant_by(evidence)]
     bundle = _bundle_signer(evidence, publics, now)
     if evidence.code:
         # without a known signer, a difference from the bundle proves nothing
@@ -67,11 +74,11 @@ def judge(
     if not publics:
         standing = trust.may_sign(evidence.fingerprint, origin, now)
         return _signature(bundle.code or standing.code, evidence, origin, detail=bundle.detail or standing.detail)
-    # 3. The signature. It is made for one place: the skill's directive, the list, or the file itself.
-    place, (key, signed_as) = _signed_place(evidence, origin, trust), (bundle.key, "")
+    # 3. The signature. It is made for one place: the skill, the list, or the file itself.
+    place, key = _signed_place(evidence, origin, trust), bundle.key
     if evidence.format != OMS:
         keys = {public: public.fingerprint for public in publics if isinstance(public, PublicKey)}
-        key, signed_as = _signed_by(keys, evidence, place, verify)
+        key = _signed_by(keys, evidence, verify)
     if not key:
         return _signature(bundle.code or "signature", evidence, origin, detail=bundle.detail)
     # 4. The key: may it sign this file, and the skill or list by which it is signed?
@@ -80,18 +87,17 @@ def judge(
         standing = trust.may_sign(key, place, now)
     entry = standing.entry
     result = partial(_signature, evidence=evidence, origin=origin, entry=entry, subject=bundle.subject)
-    if not standing.is_allowed and standing.code not in _UNTRUSTED_BUNDLE:
+    if not standing.is_allowed and not (origin.space == "system" and standing.code in _UNTRUSTED_BUNDLE):
         return result(standing.code, detail=standing.detail)
     # 5. Audience.
     demanded = trust.demanded(origin)
     if standing.is_allowed and demanded not in {"", evidence.audience}:
         return result("audience", detail=audience_words(evidence.audience, demanded))
     # 6. Place.
-    if signed_as or evidence.misplaced:
-        code = "signed-elsewhere" if signed_as else "extension" if evidence.suffix else "misplaced"
-        if signed_as == f"{origin.item_type}:{origin.item_id}":
-            signed_as = f"{signed_as} without its folder"  # as no file of a project's skill is signed
-        return result(code, detail=signed_as or evidence.misplaced)
+    if evidence.stated and evidence.format != BY_LIST and evidence.stated != place.stated:
+        return result("signed-elsewhere", detail=elsewhere_words(evidence.stated, place.stated))
+    if evidence.misplaced:
+        return result("misplaced", detail=evidence.misplaced)
     # 7. Coverage.
     if evidence.coverage is not Coverage.WHOLE:
         return result(_PARTIAL_CODES[evidence.coverage], detail=evidence.detail)
@@ -106,112 +112,114 @@ def _bundle_signer(evidence: Evidence, publics: Iterable[AnyKey], now: datetime)
     return signer_of(evidence, publics, now)
 
 
-def by_list(evidence: Evidence, origin: Origin, trust: TrustSet) -> Evidence:
-    """Return the evidence that the list of its space gives a file without a signature; else its own.
+def by_list(evidence: Evidence, origin: Place, trust: TrustSet) -> Evidence:
+    """Return the evidence that the list of its space gives an item without a signature; else its own.
 
-    A list that cannot be read makes every file without a signature untrusted.
+    A list that cannot be read makes every item without a signature untrusted.
     """
-    state = trust.list_of(origin) if evidence.may_be_listed else None
-    if state is None:
+    space = trust.list_of(origin) if evidence.may_be_listed and origin.kind in {"item", "skill"} else None
+    if space is None:
         return evidence
-    code, detail, line = state.code, state.detail, state.line
+    state, listed, line = space.state, space.digest_of(origin.path), space.state.line
+    code, detail = (state.code, state.detail) if isinstance(state, ListFault) else ("", "")
     if line is None:
-        return evidence._replace(code=code, detail=state.detail, format=BY_LIST, suffix="")
-    listed = state.items.get((origin.folder, origin.item_type, origin.item_id, evidence.suffix))
-    if listed is None:
+        return evidence._replace(code=code, detail=detail, format=BY_LIST)
+    if not listed:
         return evidence
     if listed != (evidence.digest or evidence.content_digest):
         code, detail = "list-changed", ""
     elif code == "list-signer":  # the verdict will say what is wrong with the key
         code = ""
-    if state.older and not code:
-        code, detail = "list-rollback", state.older
     return evidence._replace(
         code=code,
         detail=detail,
         format=BY_LIST,
         fingerprint=line.fingerprint,
         signed_at=line.signed_at,
+        stated=line.stated,
         audience=line.audience,
-        suffix="",
     )
 
 
-def judge_list(
-    listed: SpaceList, *, origin: Origin, trust: TrustSet, now: datetime, seen: Seen | None = None, place: str = ""
-) -> ListState:
-    """Return what a list proves: it is valid if one of the keys that signed it may sign a list at its place.
+def claim_of(listed: SpaceList, *, place: Place, trust: TrustSet, now: datetime) -> ListState:
+    """Return a list with the keys that signed it and may do so; or why there is no such key.
 
     Args:
         listed: The list.
-        origin: Space and bundle of its folder; the other fields are ignored.
+        place: Its place.
+        trust: The keys of this run.
+        now: The time at which keys may have expired.
+    """
+    signers, unknown = dict[tuple[str, str], ListSigner](), list[str]()
+    for line in listed.lines:
+        entries = [entry for entry in trust.named(line.fingerprint) if isinstance(entry.public, PublicKey)]
+        if not entries:
+            unknown.append(line.fingerprint)
+            continue
+        key = entries[0].public
+        if not (isinstance(key, PublicKey) and listed.holds(line, key)):
+            return ListFault("list-signature", f"key {line.fingerprint[:16]}", listed)
+        standing = trust.may_sign(line.fingerprint, place, now)
+        if standing.entry is None or not standing.is_allowed:
+            unknown.append(line.fingerprint)
+        else:
+            signer = ListSigner(str(standing.entry.fingerprint), standing.entry.owner, line)
+            signers.setdefault((signer.fingerprint, f"{line.stated}:{line.audience}"), signer)
+    if not signers:
+        return ListFault("list-signer", f"no key that may sign it: {', '.join(unknown)}", listed)
+    return ListClaim(listed, tuple(signers.values()))
+
+
+def judge_list(
+    listed: SpaceList, *, place: Place, trust: TrustSet, now: datetime, named: str = "", seen: Seen | None = None
+) -> ListState:
+    """Return what a list proves. The questions come in this order: signer, name or place, audience, expiry, rollback.
+
+    Args:
+        listed: The list.
+        place: Its place.
         trust: The keys of this run.
         now: The time at which keys and the list may have expired.
+        named: The bundle whose name the list must have; empty if its lines must state its place instead.
         seen: The last valid list that was seen here.
-        place: The path of a project's ``.ai`` from the top of its repository; empty to accept any name.
     """
-    signed = origin._replace(item_type="list", item_id=listed.name)
-    demanded, older = trust.demanded(origin), seen.older(listed) if seen else ""
-    valid, elsewhere, unknown = dict[str, ParsedLine](), list[ParsedLine](), list[str]()
-    for line in listed.lines:
-        publics = {entry.fingerprint: entry for entry in trust.named(line.fingerprint)}
-        entry = next((known for known in publics.values() if _holds_list(listed, line, known.public)), None)
-        if publics and entry is None:
-            return ListState(listed, "list-signature", f"key {line.fingerprint[:16]}", (), line, older)
-        if entry is None or not trust.may_sign(entry.fingerprint, signed, now).is_allowed:
-            unknown.append(line.fingerprint)
-        elif demanded not in {"", line.audience}:
-            elsewhere.append(line)
-        else:
-            valid.setdefault(f"{entry.owner} {entry.fingerprint}".strip(), line)
-    line = next(iter([*valid.values(), *elsewhere, *listed.lines]))
-    state = ListState(listed, "", "", tuple(valid), line, older)
-    # Without a key that counts, name and dates are the word of whoever wrote the list.
-    if not valid and not elsewhere:
-        return state._replace(code="list-signer", detail=f"no key that may sign it: {', '.join(unknown)}")
-    if origin.bundle and origin.space == "system" and listed.name != origin.bundle:
-        words = f"the list is that of {listed.name!r}, this is {origin.bundle!r}"
-        return state._replace(code="list-name", detail=words)
-    if place and not _is_called(listed.name, place):
-        words = f"the list is that of {listed.name!r}, this is {place!r}"
-        return state._replace(code="list-name", detail=words)
-    if not valid:
-        return state._replace(code="list-name", detail=audience_words(line.audience, demanded))
+    claim = claim_of(listed, place=place, trust=trust, now=now)
+    if isinstance(claim, ListFault):
+        return claim
+    here = tuple(signer for signer in claim.signers if named or signer.line.stated == place.stated)
+    if named and listed.name != named:
+        return ListFault("list-name", f"the list is that of {listed.name!r}, this is {named!r}", listed)
+    if not here:
+        return ListFault("list-name", elsewhere_words(claim.line.stated, place.stated), listed)
+    demanded = trust.demanded(place)
+    fitting = {signer.fingerprint: signer for signer in here if demanded in {"", signer.line.audience}}
+    if not fitting:
+        return ListFault("list-name", audience_words(here[0].line.audience, demanded), listed)
     if now > listed.expires:
-        return state._replace(code="list-expired", detail=f"{listed.expires:%Y-%m-%d}")
-    return state
+        return ListFault("list-expired", f"{listed.expires:%Y-%m-%d}", listed)
+    if older := seen.older(listed) if seen else "":
+        return ListFault("list-rollback", older, listed)
+    return ListClaim(listed, tuple(fitting.values()))
 
 
-def _holds_list(listed: SpaceList, line: ParsedLine, key: AnyKey) -> bool:
-    return isinstance(key, PublicKey) and listed.holds(line, key)
-
-
-def _is_called(name: str, place: str) -> bool:
-    """Return whether a list's name fits a place: ``REPOSITORY/PLACE``; older ones, at the top, ``REPOSITORY``."""
-    repository, slash, path = name.partition("/")
-    return bool(repository) and (path == place if slash else "/" not in place)
-
-
-def _signed_place(evidence: Evidence, origin: Origin, trust: TrustSet) -> Origin:
+def _signed_place(evidence: Evidence, origin: Place, trust: TrustSet) -> Place:
     if evidence.skill:
         return origin.of_skill(evidence.skill)
-    state = trust.list_of(origin) if evidence.format == BY_LIST else None
-    if state and state.listed:
-        return origin._replace(item_type="list", item_id=state.listed.name, signed_id="")
-    return origin
+    space = trust.list_of(origin) if evidence.format == BY_LIST else None
+    return space.place if space else origin
 
 
 def _signature(
     code: str,
     evidence: Evidence,
-    origin: Origin,
+    origin: Place,
     *,
     entry: TrustEntry | None = None,
     detail: str = "",
     subject: str = "",
 ) -> Signature:
     """Return the judgement for a reason code."""
-    reason, key, ref = REASONS[code], evidence.fingerprint, f"{origin.item_type}:{origin.item_id}"
+    reason, key, ref = REASONS[code], evidence.fingerprint, f"{origin.type}:{origin.id}"
     signed_by = entry.signer if entry else key[:16]
     if subject and code not in ABOUT_KEY:
         signed_by = f"{subject}, under the root certificate of {signed_by}"
@@ -225,48 +233,15 @@ def _signature(
     return Signature(reason.verdict, code, words, signer, owner, *line)
 
 
-def _signed_by(
-    keys: Mapping[PublicKey, Fingerprint], evidence: Evidence, place: Origin, verify: Verify
-) -> tuple[str, str]:
-    """Return the key whose signature is valid, and the ``type:id`` it was made for if that is not the place.
-
-    A v2 line does not spell out the type and id it was signed for. If the signature is valid for another type, or for
-    an id that the file claims, the file was moved. Otherwise a move cannot be told from an altered line, and the worse
-    is assumed.
-    """
+def _signed_by(keys: Mapping[PublicKey, Fingerprint], evidence: Evidence, verify: Verify) -> str:
+    """Return the key whose signature is valid for the place that its line states; empty if there is none."""
     if evidence.format == BY_LIST:  # its signatures were checked when it was read
-        return next(iter(keys.values()), ""), ""
-    if key := _holds(keys, evidence, place.item_type, place.signed_id or place.item_id, verify=verify):
-        return key, ""
-    if place.former_id and (key := _holds(keys, evidence, place.item_type, place.former_id, verify=verify)):
-        return key, ""
-    if evidence.format == EnvelopeFormat.V2:
-        candidates = [(kind, claim) for claim in (place.item_id, *evidence.claims) for kind in ITEM_TYPES]
-        for item_type, item_id in (*candidates, *((place.item_type, claim) for claim in _other_paths(place, evidence))):
-            if key := _holds(keys, evidence, item_type, item_id, verify=verify):
-                return key, f"{item_type}:{item_id}"
-    return "", ""
-
-
-def _other_paths(place: Origin, evidence: Evidence) -> Iterator[str]:
-    """Yield other paths that a project's skill file may come from: another name, or another client's folder."""
-    if place.skills:
-        top, path = place.skills.removesuffix(place.folder), place.signed_id.removeprefix(place.skills)
-        yield from (f"{place.skills}/{name}" for name in evidence.claims)
-        yield from (f"{top}{folder.place}{path}" for folder in OF_PROJECTS if folder.format == "skill")
-
-
-def _holds(
-    keys: Mapping[PublicKey, Fingerprint], evidence: Evidence, item_type: str, item_id: str, *, verify: Verify
-) -> str:
-    """Return the key whose signature is valid for an item; empty if there is none."""
+        return next(iter(keys.values()), "")
     message = signed_message(
         evidence.format,
         evidence.digest,
-        item_type=item_type,
-        item_id=item_id,
+        stated=evidence.stated,
         signed_at=evidence.signed_at,
-        suffix=evidence.suffix,
         audience=evidence.audience,
         placement=evidence.placement,
     )

@@ -118,14 +118,9 @@ class PublicKey:
         return Fingerprint(hashlib.sha256(self.pem.encode("ascii")).hexdigest())
 
     @property
-    def raw_fingerprint(self) -> str:
-        """SHA-256 of the 32 raw bytes, 64 hex digits, as used by newer RyeOS lines."""
-        return hashlib.sha256(self.raw).hexdigest()
-
-    @property
     def names(self) -> tuple[str, str, str]:
-        """The names that a signature line or a trust file may use: 64 or 16 digits of the PEM, 64 of the raw key."""
-        return self.fingerprint, self.fingerprint[:16], self.raw_fingerprint
+        """The fingerprint, and what lines of older formats use instead: its first 16 digits, SHA-256 of the raw key."""
+        return self.fingerprint, self.fingerprint[:16], hashlib.sha256(self.raw).hexdigest()
 
     def verify(self, signature: bytes, message: bytes) -> bool:
         """Return whether a signature is valid; it must have 64 bytes and a canonical S (RFC 8032, 5.1.7).

@@ -11,10 +11,10 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final, NamedTuple, NotRequired, TypedDict, Unpack
 
-from rye._text import BOM, RawEnvelope, composed, find_envelope, front_matter
+from rye._text import BOM, RawEnvelope, find_envelope, front_matter
 from rye.errors import ArgumentError, SigningError
 from rye.trust.keys import SigningKey
-from rye.trust.model import EnvelopeFormat, Origin, Placement, as_utc
+from rye.trust.model import ITEM_TYPES, EnvelopeFormat, Place, Placement, as_utc, is_place
 
 _HASH: Final = ("# ", "")
 _SLASHES: Final = ("// ", "")
@@ -53,10 +53,10 @@ def _commented(envelope: str) -> re.Pattern[str]:
 
 
 _OLDER: Final = _commented(rf"(rye|ryeos):signed:({_TIME}){_TAIL}([0-9a-f]{{16}}|[0-9a-f]{{64}}){_OWNER}")
-_SUFFIX: Final = r"\.[a-z0-9]{1,16}"
+_STATED: Final = rf"(?:{'|'.join(ITEM_TYPES)}|skill|list|settings|trust):(?:[\w.~/@+=,-]|%[0-9A-F]{{2}}){{0,3072}}"
 _AUDIENCE: Final = r"[a-z0-9](?:[a-z0-9._/-]{0,98}[a-z0-9])?"
 _NEWER: Final = _commented(
-    rf"rye:signed:v2:(\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ){_TAIL}([0-9a-f]{{64}})(?::({_SUFFIX}))?(?::({_AUDIENCE}))?"
+    rf"rye:signed:v2:(\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ){_TAIL}([0-9a-f]{{64}}):({_STATED})(?::({_AUDIENCE}))?"
 )
 _V2: Final = EnvelopeFormat.V2
 _TOP, _INSIDE, _BESIDE, *_ = Placement
@@ -64,7 +64,7 @@ _SIGNS: Final = frozenset("-_")
 _LAST: Final = "AQgw"
 """The possible 86th characters of 64 bytes in base64; the others have unused bits that are not zero."""
 
-_ELSEWHERE: Final = re.compile(rb"^[ \t]*((?:<!--|#|//)[ \t]*rye(?:os)?:signed:[^\n]{100,400}?)\r?$", re.MULTILINE)
+_ELSEWHERE: Final = re.compile(rb"^[ \t]*((?:<!--|#|//)[ \t]*rye(?:os)?:signed:[^\n]{100,4000}?)\r?$", re.MULTILINE)
 
 
 class ParsedLine(NamedTuple):
@@ -78,7 +78,7 @@ class ParsedLine(NamedTuple):
     digest: str
     signature: str
     fingerprint: str
-    suffix: str = ""
+    stated: str = ""
     audience: str = ""
 
 
@@ -102,6 +102,8 @@ def parse_line(line: str) -> ParsedLine | None:
     """
     if match := _NEWER.fullmatch(line):
         parsed = ParsedLine(_V2, *match.groups("")[1:])
+        if "%" in parsed.stated and not is_place(parsed.stated):
+            return None
     elif match := _OLDER.fullmatch(line):
         form = EnvelopeFormat.V1 if match[2] == "rye" else EnvelopeFormat.RYEOS
         parsed = ParsedLine(form, match[3], match[4], match[5], match[6])
@@ -158,6 +160,9 @@ def misplacement(data: bytes, envelope: RawEnvelope, form: EnvelopeFormat) -> st
         return "it is before the byte order mark instead of after it"
     if envelope.number == 1 and data.startswith(b"#!", end):
         return "it is above the shebang instead of below it"
+    is_above = envelope.number == 1 and data.startswith(b"---", end) and envelope.line.startswith("<!--")
+    if form is _V2 and is_above and front_matter(data[end:], ".md"):
+        return "it is above the front matter instead of in it"
     first, least = (start - 1, 1) if envelope.number == 2 else (data.find(b"\n", end), end + 1)
     expected = b"\r\n" if first >= least and data[first - 1] == 0x0D else b"\n"
     actual = b"" if data[end - 1] != 0x0A else b"\r\n" if data[end - 2] == 0x0D else b"\n"
@@ -203,53 +208,32 @@ CONTEXT: Final = "rye:signed:v2"
 
 
 def signed_message(
-    form: str,
-    digest: str,
-    *,
-    item_type: str,
-    item_id: str,
-    signed_at: str,
-    suffix: str = "",
-    audience: str = "",
-    placement: Placement = Placement.TOP,
+    form: str, digest: str, *, stated: str, signed_at: str, audience: str = "", placement: Placement = Placement.TOP
 ) -> bytes:
     """Return the exact bytes that an Ed25519 signature covers.
 
     v1 and ryeos sign the digest alone, as 64 ASCII hex digits. v2 signs a pre-authentication encoding, modelled on that
     of DSSE (https://github.com/secure-systems-lab/dsse, protocol.md)::
 
-        message = label part(type) part(id) part(time) part(digest) [part(suffix)] [part(audience)]
+        message = label part(place) part(time) part(digest) [part(audience)]
         label   = "rye:signed:v2" / "rye:signed:v2:front-matter" / "rye:signed:v2:detached"
                 / "rye:signed:v2:skill" / "rye:signed:v2:list"
         part(s) = SP LEN(s) SP s
 
-    where ``s`` is UTF-8, ``LEN(s)`` its length in bytes as a decimal number without leading zeros, SP one space (0x20),
-    ``id`` in Unicode normal form C, ``time``, ``suffix`` and ``audience`` as in the line and ``digest`` 64 hex digits.
-    Fields missing from the line have no part. The label says where the line is placed. No label contains a space, each
-    part carries its length, a suffix begins with a dot and an audience does not. So two different lists of parts never
-    give the same message.
+    where ``place``, ``time`` and ``audience`` are as in the line, ``digest`` is 64 hex digits, ``LEN(s)`` is the length
+    of ``s`` as a decimal number without leading zeros, and SP is one space (0x20). Everything is ASCII. A line without
+    an audience has no part for it. The label says where the line is placed. No label contains a space, and each part
+    carries its length. So two different lists of parts never give the same message.
 
-        >>> signed_message(EnvelopeFormat.V2, "0" * 64, item_type="tool", item_id="a/b",
-        ...                signed_at="2026-01-01T00:00:00Z")[:53]
-        b'rye:signed:v2 4 tool 3 a/b 20 2026-01-01T00:00:00Z 64'
+        >>> signed_message(EnvelopeFormat.V2, "0" * 64, stated="tool:.ai/tools/a.py",
+        ...                signed_at="2026-01-01T00:00:00Z")[:60]
+        b'rye:signed:v2 19 tool:.ai/tools/a.py 20 2026-01-01T00:00:00Z'
     """
     if form != _V2:
         return digest.encode("ascii")
     label = f"{CONTEXT}:{placement}" if placement else CONTEXT
-    head = f"{label} {len(item_type)} {item_type} {len(item_id)} {item_id}"
-    text = f"{head} {len(signed_at)} {signed_at} {len(digest)} {digest}"
-    if suffix:
-        text += f" {len(suffix)} {suffix}"
-    if audience:
-        text += f" {len(audience)} {audience}"
-    if text.isascii():
-        return text.encode("ascii")
-    parts = (item_type, composed(item_id), signed_at, digest, *filter(None, (suffix, audience)))
-    message = label.encode("ascii")
-    for part in parts:
-        raw = part.encode("utf-8", "surrogatepass")
-        message += b" %d %b" % (len(raw), raw)
-    return message
+    text = f"{label} {len(stated)} {stated} {len(signed_at)} {signed_at} {len(digest)} {digest}"
+    return (f"{text} {len(audience)} {audience}" if audience else text).encode("ascii")
 
 
 _SHEBANG: Final = re.compile(rb"#![^\n]*\n?")
@@ -259,13 +243,13 @@ class SigningTerms(TypedDict):
     """The keyword arguments of every function that signs.
 
     Attributes:
-        origin: Type and id that the signature binds.
+        origin: The place that the signature states and binds.
         key: The signing key.
         audience: The registry that the file is signed for; empty (the default) for none.
         now: The time to write, to the second.
     """
 
-    origin: Origin
+    origin: Place
     key: SigningKey
     audience: NotRequired[str]
     now: datetime
@@ -280,8 +264,7 @@ def sign_bytes(data: bytes, *, suffix: str, **terms: Unpack[SigningTerms]) -> by
 
     Args:
         data: All bytes of the file.
-        suffix: The extension, which decides the comment mark. The line names and binds it, except for Markdown, whose
-            line has a place of its own, because files of several languages begin a comment alike.
+        suffix: The extension, which decides the comment mark.
         **terms: As in :class:`SigningTerms`.
 
     Raises:
@@ -304,8 +287,7 @@ def sign_bytes(data: bytes, *, suffix: str, **terms: Unpack[SigningTerms]) -> by
     inside = front_matter(data, suffix)
     head, rest, line_break = _split(data, inside)
     before, after = _HASH if inside else COMMENT_MARKS[suffix]
-    bound = "" if suffix == ".md" else suffix
-    envelope = _sign(head + rest, _INSIDE if inside else _TOP, suffix=bound, **terms)
+    envelope = _sign(head + rest, _INSIDE if inside else _TOP, **terms)
     return head + f"{before}{envelope}{after}".encode() + line_break + rest
 
 
@@ -324,27 +306,16 @@ def sign_detached(data: bytes, *, placement: Placement = Placement.DETACHED, **t
 
 
 def _sign(
-    content: bytes,
-    placement: Placement,
-    *,
-    suffix: str = "",
-    origin: Origin,
-    key: SigningKey,
-    audience: str = "",
-    now: datetime,
+    content: bytes, placement: Placement, *, origin: Place, key: SigningKey, audience: str = "", now: datetime
 ) -> str:
     """Return a v2 signature line over all of the content, without its comment mark."""
-    digest = hashlib.sha256(content).hexdigest()
+    digest, stated = hashlib.sha256(content).hexdigest(), origin.stated
     signed_at = as_utc(now).strftime("%Y-%m-%dT%H:%M:%SZ")
-    names = {"suffix": suffix, "audience": check_audience(audience) if audience else ""}
-    facts = {
-        "item_type": origin.item_type,
-        "item_id": origin.signed_id or origin.item_id,
-        "signed_at": signed_at,
-        **names,
-    }
+    audience = check_audience(audience) if audience else ""
+    facts = {"stated": stated, "signed_at": signed_at, "audience": audience}
     signature = encode_signature(key.sign(signed_message(_V2, digest, **facts, placement=placement)))
-    return ":".join((CONTEXT, signed_at, digest, signature, key.public.fingerprint, *filter(None, names.values())))
+    end = f":{audience}" if audience else ""
+    return f"{CONTEXT}:{signed_at}:{digest}:{signature}:{key.public.fingerprint}:{stated}{end}"
 
 
 def unsigned_bytes(data: bytes, suffix: str = "") -> bytes:

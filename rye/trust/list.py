@@ -4,6 +4,7 @@ A list is text. It starts with v2 signature lines, each over every byte below th
 follow: ``name``, ``number`` and ``expires``. Then comes a line for each file below the folder, ``MODE SP SHA256 SP PATH
 LF``, sorted by the bytes of the paths. Modes are written as git writes them.
 
+    >>> from datetime import UTC
     >>> body = write_list("demo", 1, datetime(2027, 1, 1, tzinfo=UTC), [ListedFile("a.md", "100644", "0" * 64)])
     >>> body.decode().splitlines()[:3]
     ['name: demo', 'number: 1', 'expires: 2027-01-01T00:00:00Z']
@@ -16,7 +17,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from types import MappingProxyType
 from typing import Final, NamedTuple, Unpack
@@ -24,8 +25,16 @@ from typing import Final, NamedTuple, Unpack
 from rye._text import has_invisible
 from rye.errors import SigningError
 from rye.trust.keys import PublicKey
-from rye.trust.line import ParsedLine, SigningTerms, decode_signature, parse_line, sign_detached, signed_message
-from rye.trust.model import EnvelopeFormat, Placement, as_utc
+from rye.trust.line import (
+    DETACHED_SUFFIX,
+    ParsedLine,
+    SigningTerms,
+    decode_signature,
+    parse_line,
+    sign_detached,
+    signed_message,
+)
+from rye.trust.model import EnvelopeFormat, Place, Placement, as_utc
 
 SKILL_SIGNATURE: Final = "SKILL.sig"
 """The file in a skill's folder that contains its signature and list."""
@@ -61,6 +70,7 @@ _CONFLICT: Final = re.compile(rb"^(?:<<<<<<<|>>>>>>>) ", re.MULTILINE)
 _SIGNATURE: Final = b"rye:signed:"
 _TIME: Final = "%Y-%m-%dT%H:%M:%SZ"
 _MAX_SIGNATURES: Final = 64
+_NUMBERS: Final = 10**9
 _FAULTS: Final = MappingProxyType(
     {
         "list-signature": "a signature of the list does not match: {}",
@@ -125,10 +135,10 @@ class Skill(NamedTuple):
 
 
 class SpaceList(NamedTuple):
-    """The parsed list of a space or bundle; :meth:`holds` verifies a signature.
+    """The parsed list of a space or bundle: what its bytes say, whoever signed them.
 
     Attributes:
-        name: The name of the space or bundle; every signature binds it.
+        name: The name of the repository or bundle, or ``user``.
         number: Grows by one with each new version.
         expires: The time when the list expires.
         files: Path → file.
@@ -144,18 +154,18 @@ class SpaceList(NamedTuple):
     digest: str
 
     def holds(self, line: ParsedLine, key: PublicKey) -> bool:
-        """Return whether a signature line of the list is a valid signature by a key."""
+        """Return whether a signature line of the list is a valid signature by a key, for the place that it states."""
         signature = decode_signature(line.signature, line.format)
         message = signed_message(
             line.format,
             line.digest,
-            item_type="list",
-            item_id=self.name,
+            stated=line.stated,
             signed_at=line.signed_at,
             audience=line.audience,
             placement=Placement.LIST,
         )
-        return signature is not None and line.digest == self.digest and key.verify(signature, message)
+        is_of_list = line.digest == self.digest and line.stated.startswith("list:")
+        return is_of_list and signature is not None and key.verify(signature, message)
 
 
 class Seen(NamedTuple):
@@ -173,37 +183,85 @@ class Seen(NamedTuple):
         return ""
 
 
-class ListState(NamedTuple):
-    """What the list of a space proves under the keys of a run; computed once, before any file is judged.
+class ListSigner(NamedTuple):
+    """A key that may sign a list, its owner as the trust file names it, and the line that it signed the list with."""
+
+    fingerprint: str
+    owner: str
+    line: ParsedLine
+
+    def __str__(self) -> str:
+        return f"{self.owner} {self.fingerprint}".strip()
+
+
+class ListClaim(NamedTuple):
+    """A list, and the keys that signed it and may do so; there is at least one, else it is a :class:`ListFault`.
 
     Attributes:
-        listed: The parsed list; None if it cannot be read.
-        code: Reason code why it is not valid; empty if it is.
-        detail: The same in words.
-        signers: Owner and fingerprint of each key that signed it for the audience demanded, and may do so.
-        line: The valid signature line, else the first one; None if the list cannot be read.
-        older: In words, that it is older than a list seen before; empty if it is not.
-        items: (client folder, type, id, extension) → SHA-256 hex of the file, for items that the list may sign.
+        listed: The list.
+        signers: Each key once.
     """
 
-    listed: SpaceList | None
-    code: str = ""
-    detail: str = ""
-    signers: tuple[str, ...] = ()
-    line: ParsedLine | None = None
-    older: str = ""
-    items: Mapping[tuple[str, str, str, str], str] = MappingProxyType({})
+    listed: SpaceList
+    signers: tuple[ListSigner, ...]
 
     @property
-    def is_valid(self) -> bool:
-        """Whether the list is valid: the newest one seen, and signed by a key that may sign it."""
-        return not (self.code or self.older)
+    def line(self) -> ParsedLine:
+        """The line of the first signer."""
+        return self.signers[0].line
+
+
+class ListFault(NamedTuple):
+    """Why a list does not count.
+
+    Attributes:
+        code: ``list-malformed``, ``list-conflict``, ``list-signature``, ``list-signer``, ``list-name``,
+            ``list-expired`` or ``list-rollback``.
+        detail: The same in words, for the template of the code.
+        listed: The list, which nobody who counts may have signed; None if it cannot be read.
+    """
+
+    code: str
+    detail: str
+    listed: SpaceList | None = None
+
+    @property
+    def line(self) -> ParsedLine | None:
+        """The first signature line; None if the list cannot be read."""
+        return self.listed.lines[0] if self.listed else None
 
     @property
     def words(self) -> str:
-        """Why it is not valid, as a sentence."""
-        told = _FAULTS.get(self.code, "{}").format(self.detail)
-        return told or self.older
+        """The fault as a sentence."""
+        return _FAULTS.get(self.code, "{}").format(self.detail)
+
+
+ListState = ListClaim | ListFault
+
+
+class ListedSpace(NamedTuple):
+    """The list of a space and what it proves under the keys of a run; made once, before any file is judged.
+
+    Attributes:
+        place: The place of the list; its path is that of the listed folder.
+        state: What the list proves.
+        behind: Path of each listed link that leads to a listed file → SHA-256 hex of that file.
+    """
+
+    place: Place
+    state: ListState
+    behind: Mapping[str, str] = {}
+
+    def digest_of(self, path: str) -> str:
+        """Return the listed SHA-256 hex of a file, given its path as in :class:`rye.trust.model.Place`.
+
+        Empty if the list does not name the file, or also names its detached signature, which the list cannot replace.
+        """
+        files, inside = self.state.listed.files if self.state.listed else {}, f"{self.place.path}/".lstrip("/")
+        path = path.removeprefix(inside)
+        if path not in files or f"{path}{DETACHED_SUFFIX}" in files:
+            return ""
+        return self.behind.get(path, files[path].sha256)
 
 
 class Change(NamedTuple):
@@ -258,6 +316,8 @@ def write_list(name: str, number: int, expires: datetime, files: Sequence[Listed
         if is_clear(name) and len(name) <= 200
         else f"the name {name!r} cannot be written"
     )
+    if not why and not 0 < number < _NUMBERS:
+        why = f"its number would be {number}, and numbers have at most nine digits"
     if why or (unread := [file.path for file in files if file.mode not in MODES]):
         why = why or f"pipes, sockets and devices cannot be listed: {shown_names(unread)}"
         raise SigningError("unlistable", why, hint="rename or remove them, and sign again")
@@ -266,7 +326,7 @@ def write_list(name: str, number: int, expires: datetime, files: Sequence[Listed
 
 
 def add_signature(data: bytes, **terms: Unpack[SigningTerms]) -> bytes:
-    """Return a list with one more signature line on top; ``origin`` has the type ``list`` and the list's name as id."""
+    """Return a list with one more signature line on top; ``origin`` is the place of a list."""
     body = data[_end_of_signatures(data) :]
     return sign_detached(body, placement=Placement.LIST, **terms) + data
 
@@ -288,7 +348,7 @@ def parse_list(data: bytes) -> SpaceList:
         message = f"{LIST_FILE} holds the marks of a merge conflict"
         raise SigningError("list-conflict", message, hint="merge the files first, then: rye sign --list")
     start = _end_of_signatures(data)
-    lines = [parse_line(f"# {row}") for row in data[:start].decode("utf-8", "replace").splitlines()]
+    lines = [parse_line(f"# {row}") for row in data[:start].decode("utf-8", "replace").split("\n")[:-1]]
     body = data[start:]
     digest = hashlib.sha256(body).hexdigest()
     header = _HEADER.match(body.decode("utf-8", "surrogateescape"))
@@ -301,7 +361,7 @@ def parse_list(data: bytes) -> SpaceList:
     if head + write_rows(files.values()) != body or any(file.mode not in MODES for file in files.values()):
         raise _malformed("its rows are not MODE SHA256 PATH, each path once and in the order of their bytes")
     try:
-        expires = datetime.strptime(header[3], _TIME).replace(tzinfo=UTC)
+        expires = datetime.fromisoformat(header[3])
     except ValueError:
         raise _malformed(f"{header[3]} is not a time") from None
     return SpaceList(header[1], int(header[2]), expires, files, tuple(good), digest)

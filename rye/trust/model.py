@@ -7,17 +7,23 @@ fast as frozen dataclasses.
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Final, NamedTuple, NewType, Protocol
+from typing import Final, Literal, NamedTuple, NewType, Protocol
+from urllib.parse import quote, unquote
 
+from rye._text import composed
 from rye.errors import SigningError
 
 Fingerprint = NewType("Fingerprint", str)
 """64 lower-case hex digits: SHA-256 of the public PEM."""
 
-_RECORD: Final = "evidence-8"
+ITEM_TYPES: Final = ("directive", "tool", "knowledge")
+"""The item types; any other value of a ``type`` key means something else."""
+
+_RECORD: Final = "evidence-9"
 """First value of a record; identifies its layout."""
 
 
@@ -79,37 +85,75 @@ class Placement(StrEnum):
     LIST = "list"
 
 
-class Origin(NamedTuple):
-    """Where a file was found; decides which keys may sign it and what its signature must name.
+Kind = Literal["item", "skill", "list", "settings", "trust"]
+"""The kinds of things that are signed; ``skill`` is a skill as a whole and each item in it."""
+
+_PLAIN: Final = re.compile(r"[\w.~/@+=,-]*", re.ASCII)
+_QUOTED_AS_IS: Final = "/@+=,~"
+
+
+class Place(NamedTuple):
+    """What a signature is for: one thing, where it is. Every field has a value of its own; none stands for any other.
 
     Attributes:
         space: ``project``, ``user`` or ``system``.
-        bundle: Bundle id in system space, else empty.
-        item_type, item_id: From the path.
-        signed_id: The id that a signature binds; empty if that is ``item_id``. For a client's file it is a slash and
-            the path from the top of the repository, so that no other file can become the instructions of a folder.
-        folder: The client folder that contains the file, such as ``.claude/skills``; else empty.
-        former_id: The id that earlier signatures bind instead of ``signed_id``, still accepted; else empty.
-        skills: For a file of a project's skill, a slash and the path of the skills folder; else empty.
+        bundle: Bundle id in system space, name of a project given by its path; else empty.
+        client: The client folder that contains it, such as ``.claude/skills``; empty for a space's own items and lists.
+        kind: The kind of thing.
+        type, id: Type and id of an item; for other kinds, the type is empty and the id a name.
+        path: Its path from the top of its repository, from the home folder, or from the folder of its bundle.
+        name: The name that a signature binds: for a skill the name of its folder, else the path.
     """
 
     space: str
     bundle: str
-    item_type: str
-    item_id: str
-    signed_id: str = ""
-    folder: str = ""
-    former_id: str = ""
-    skills: str = ""
+    client: str
+    kind: Kind
+    type: str
+    id: str
+    path: str
+    name: str
 
-    def of_skill(self, skill: str) -> Origin:
-        """Return the origin that a whole skill's signature names: the path of its folder, or the skill's bare name.
+    @property
+    def stated(self) -> str:
+        """The place as a v2 line states and signs it: ``WORD:NAME``, percent-encoded, in Unicode normal form C.
 
-        The signature of a project's skill binds its path. A signature that names only the skill was made by a publisher
-        for every place into which the skill may be installed.
+        The word is the type of an item, else the kind.
         """
-        path, name = (f"{self.skills}/{skill}", skill) if self.skills else ("", "")
-        return self._replace(item_type="directive", item_id=skill, signed_id=path, former_id=name)
+        word, name = self.type if self.kind == "item" else self.kind, self.name
+        if not name.isascii() or _PLAIN.fullmatch(name) is None:
+            name = _quoted(name)
+        return f"{word}:{name}"
+
+    def of_skill(self, skill: str) -> Place:
+        """Return the place of the whole skill that contains this file, given its id; only its name is bound."""
+        return self._replace(kind="skill", type="directive", id=skill, name=skill.rpartition("/")[2])
+
+
+def _quoted(name: str) -> str:
+    return quote(composed(name), safe=_QUOTED_AS_IS, errors="surrogatepass")
+
+
+def is_place(stated: str) -> bool:
+    """Return whether a text is a place in its only spelling."""
+    word, _, name = stated.partition(":")
+    try:
+        return stated == f"{word}:{_quoted(unquote(name, errors='surrogatepass'))}"
+    except UnicodeError:
+        return False
+
+
+def readable_place(stated: str) -> str:
+    """Return a place in words, given as a v2 line states it.
+
+    >>> readable_place("directive:.claude/commands/a%20b.md")
+    '.claude/commands/a b.md'
+    >>> readable_place("skill:pdf")
+    'skill pdf'
+    """
+    word, _, name = stated.partition(":")
+    path = unquote(name, errors="surrogateescape")
+    return path if word in ITEM_TYPES else f"{word} {path}"
 
 
 class Signature(NamedTuple):
@@ -158,13 +202,12 @@ class Evidence(NamedTuple):
         format: ``v1``, ``v2``, ``ryeos``, ``oms``, or empty if there is no readable envelope.
         coverage: The part of the file that the digest in the line covers.
         misplaced: How extension, type, id, name or category disagree with the path, in words; empty if they agree.
-        claims: Other ids that the file claims; a v2 signature that fails for this id may be valid for one of them.
         digest: SHA-256 hex as written in the line; it matches the bytes under ``coverage`` whenever ``code`` is empty.
             For a file without a signature, the digest of all its bytes if ``content_digest`` is empty.
         signature: 64 raw bytes, for a bundle a DER structure, or empty.
         fingerprint: As written in the line (16 or 64 hex); for a bundle, its name for the key or root certificate.
         signed_at: As written in the line.
-        suffix: The extension that the line names; empty for none.
+        stated: The place that a v2 line states, as :attr:`Place.stated`; else empty.
         audience: As written in the line; empty for none.
         placement: Where the signature is placed.
         skill: Id of the skill that was signed as a whole, which the signature binds instead of the item's; else empty.
@@ -177,12 +220,11 @@ class Evidence(NamedTuple):
     format: str = ""
     coverage: Coverage = Coverage.WHOLE
     misplaced: str = ""
-    claims: tuple[str, ...] = ()
     digest: str = ""
     signature: bytes = b""
     fingerprint: str = ""
     signed_at: str = ""
-    suffix: str = ""
+    stated: str = ""
     audience: str = ""
     placement: Placement = Placement.TOP
     skill: str = ""
@@ -196,9 +238,9 @@ class Evidence(NamedTuple):
     def to_record(self) -> list[str]:
         """Return a flat list of text for JSON, readable by :meth:`from_record`."""
         signature, *proof = [base64.b64encode(part).decode("ascii") for part in (self.signature, *self.proof)]
-        line = (self.digest, signature, self.fingerprint, self.signed_at, self.suffix, self.audience)
+        line = (self.digest, signature, self.fingerprint, self.signed_at, self.stated, self.audience)
         rest = (*line, self.placement, self.skill, " ".join(proof))
-        return [_RECORD, *map(str, self[: Evidence._fields.index("claims")]), *map(str, rest), *self.claims]
+        return [_RECORD, *map(str, self[: Evidence._fields.index("digest")]), *map(str, rest)]
 
     @classmethod
     def from_record(cls, record: Sequence[str]) -> Evidence:
@@ -209,11 +251,10 @@ class Evidence(NamedTuple):
         """
         try:
             layout, content, code, detail, form, coverage, misplaced, *rest = record
-            digest, signature, key, when, suffix, audience, placement, skill, parts, *claims = rest
+            digest, signature, key, when, stated, audience, placement, skill, parts = rest
             raw, *proof = [base64.b64decode(text, validate=True) for text in (signature, *parts.split())]
-            part, ids, place = Coverage(coverage), tuple(claims), Placement(placement)
-            line = (digest, raw, key, when, suffix, audience, place, skill, tuple(proof))
-            evidence = cls(content, code, detail, form, part, misplaced, ids, *line)
+            line = (digest, raw, key, when, stated, audience, Placement(placement), skill, tuple(proof))
+            evidence = cls(content, code, detail, form, Coverage(coverage), misplaced, *line)
         except (TypeError, ValueError, AttributeError):
             layout = ""
         if layout != _RECORD:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from rye.trust.model import Verdict, as_utc
+from rye.trust.model import Verdict, as_utc, readable_place
 from rye.trust.trust_entry import TrustEntry, TrustScope
 
 _SIGN: Final = "rye sign {ref}  # once you have read it and know where it came from, because nobody signed it"
@@ -79,18 +79,8 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
             "# ask its signer for a bundle of Model Signing 1.0, with SHA-256 and an ECDSA key",
         ),
         "revoked": Reason(_U, "the key of {signer} is revoked{detail}", _COUNTING, _SIGN_AGAIN),
-        "trust-unread": Reason(
-            _U,
-            "the trust file {detail} cannot be read, and may revoke the key of {signer}",
-            "rye trust list  # says why that file cannot be read: fix it, or remove it if it is not yours",
-        ),
         "expired": Reason(_U, "the key of {signer} expired at {detail}", _COUNTING, _SIGN_AGAIN),
         "limited": Reason(_U, "the key of {signer} may sign only {detail}", _COUNTING, _SIGN_AGAIN),
-        "bundle-key": Reason(
-            _U,
-            "the key of {signer} is named by bundle {detail} alone, and you do not trust this bundle",
-            "rye trust bundle {bundle}  # shows who signed it, and asks; for one run: --trust FILE",
-        ),
         "signer-changed": Reason(
             _U,
             "the key of {signer} is named by the bundle alone{detail}",
@@ -98,13 +88,8 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         ),
         "foreign-key": Reason(
             _U,
-            "the key of {signer} is named by {detail} alone, and counts only for items there",
+            "the key of {signer} is named by {detail} alone, and no key that you trust stands behind that",
             "rye trust add {key}  # once its owner has confirmed the fingerprint; for one run: --trust FILE",
-        ),
-        "project-key": Reason(
-            _U,
-            "the key of {signer} is named by the project alone, and no key that you trust signed its trust file",
-            "rye trust endorse {key}{project}  # once its owner confirmed the fingerprint; for one run: --trust FILE",
         ),
         "audience": Reason(
             _U,
@@ -144,14 +129,9 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         ),
         "signed-elsewhere": Reason(
             _M,
-            "signed by {signer} as {detail}, but found as {ref}",
-            "# move it back, or ask its signer for one that is signed for this place",
-            "rye sign {ref}  # once it claims this place; or move it back",
-        ),
-        "extension": Reason(
-            _M,
-            "signed by {signer} for another extension, which decides what runs it: {detail}",
-            "# give the file its extension back, or ask its signer for one that is signed for this one",
+            "signed by {signer} for another place: {detail}",
+            "# move it back there; or, once you have read it, sign it here: rye sign {ref}",
+            "rye sign {ref}  # once you have read it; or move it back",
         ),
         "malformed": Reason(_X, "the signature line is malformed: {detail}", _ORIGINAL),
         "encoding": Reason(_X, "the signature in the line is not 64 bytes in canonical base64", _ORIGINAL),
@@ -200,9 +180,7 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
 UNCHECKED: Final = frozenset({"unknown-key", "oms-root", "oms-chain", "oms-unknown"})
 """Codes of signatures that could not be checked, so that everything they say is a mere claim."""
 
-ABOUT_KEY: Final = frozenset(
-    {"revoked", "trust-unread", "expired", "limited", "bundle-key", "signer-changed", "foreign-key", "project-key"}
-)
+ABOUT_KEY: Final = frozenset({"revoked", "expired", "limited", "signer-changed", "foreign-key"})
 """Codes of :meth:`rye.trust.TrustSet.may_sign` for a key that a trust file names; their words are about the key."""
 
 _WHY: Final = {
@@ -229,6 +207,11 @@ def why_in_effect(entry: TrustEntry) -> str:
     if entry.is_users:
         return _WHY[entry.scope]
     return "part of rye" if entry.built_in else f"its trust file is signed with your key {entry.signed_by[:16]}"
+
+
+def elsewhere_words(stated: str, here: str) -> str:
+    """Return in words that a signature states another place than this one, both given as in a v2 line."""
+    return f"it was signed as {readable_place(stated)}, this is {readable_place(here)}"
 
 
 def audience_words(stated: str, demanded: str) -> str:

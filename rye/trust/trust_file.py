@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, time
 from functools import lru_cache
@@ -17,9 +16,9 @@ from rye.trust.certificates import AnyKey, read_public
 from rye.trust.evidence import inspect
 from rye.trust.keys import PublicKey, SigningKey
 from rye.trust.line import sign_bytes, signed_message
-from rye.trust.model import EnvelopeFormat, Origin, as_utc
+from rye.trust.model import EnvelopeFormat, Place, as_utc
 from rye.trust.ssh import read_ssh_key
-from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope
+from rye.trust.trust_entry import Limit, Revocation, TrustEntry, TrustScope
 
 MAX_TRUST_FILE: Final = 8_192
 """Maximum size in bytes of a trust file."""
@@ -27,14 +26,11 @@ MAX_TRUST_FILE: Final = 8_192
 _SIGNATURE_BYTES: Final = 512
 """Bytes reserved for the signature line of an endorsement."""
 
-_ITEMS: Final = re.compile(r"(?:(?:directive|tool|knowledge|skill):)?(?:\*|[^*/:\s]+)(?:/(?:\*|[^*/:\s]+))*")
-_BUNDLE: Final = re.compile(r"[\w.+-]+(?:#\d+)?")
 _KEY_PREFIX: Final = "ed25519:"
 _LIMITS: Final = ("for", "not_after", "revoked")
-_OLD_LIMITS: Final = ("namespaces", "bundles")
 _KNOWN: Final = MappingProxyType(
     {
-        "": ("version", "category", "fingerprint", "owner", "attestation", "public_key", *_LIMITS, *_OLD_LIMITS),
+        "": ("version", "category", "fingerprint", "owner", "attestation", "public_key", *_LIMITS),
         "public_key": ("pem",),
         "revoked": ("reason", "date"),
     }
@@ -55,8 +51,7 @@ def parse_trust_file(
     """Parse a trust file, as the page ``rye/trust`` describes it.
 
     Everything unknown is refused, including unknown keys and tables, so that no limit is lost to a typing error.
-    ``namespaces`` and ``bundles`` of older files become ``for``; a file with both means items that match both. Parsed
-    files are cached by their bytes, because each search reads all trust files again.
+    Parsed files are cached by their bytes, because each search reads all trust files again.
 
     Raises:
         SigningError: ``trust-file``: it cannot be parsed; ``fingerprint-mismatch``: it states another fingerprint than
@@ -75,7 +70,7 @@ def parse_trust_file(
     stated = table.get("fingerprint")
     if stated is not None and not isinstance(stated, str):
         _refuse(source, "fingerprint is not text")
-    if stated is not None and stated not in public.names:
+    if stated is not None and stated != public.fingerprint:
         raise SigningError(
             "fingerprint-mismatch",
             f"{source or 'the trust file'} says fingerprint {stated!r}, its key has {public.fingerprint}",
@@ -86,7 +81,7 @@ def parse_trust_file(
         owner=_line(table.get("owner", ""), "owner", source),
         scope=scope,
         bundle=bundle,
-        patterns=_patterns(table, source),
+        patterns=_patterns(table.get("for"), source),
         not_after=_moment(table.get("not_after"), source),
         revoked=_revocation(table.get("revoked", False), source),
         signed_by=signed_by,
@@ -120,7 +115,7 @@ def trust_file_bytes(
         f"owner = {_quoted(owner, 'owner')}",
     ]
     if patterns is not None:
-        lines.append(f"for = {json.dumps(_patterns({'for': list(patterns)}, ''), ensure_ascii=False)}")
+        lines.append(f"for = {json.dumps(_patterns(list(patterns), ''), ensure_ascii=False)}")
     if not_after is not None:
         lines.append(f"not_after = {as_utc(not_after).isoformat()}")
     if short and isinstance(public, PublicKey):
@@ -188,30 +183,14 @@ def _quoted(value: str, key: str) -> str:
     return json.dumps(_line(value, key, ""), ensure_ascii=False)
 
 
-def _patterns(table: Mapping[str, Any], source: str) -> tuple[str, ...] | None:
-    """Return the patterns of ``for``, or those equivalent to ``namespaces`` and ``bundles`` of an older file."""
-    lists: dict[str, list[str]] = {}
-    for name in ("for", *_OLD_LIMITS):
-        if name in table:
-            if not isinstance(table[name], list) or not all(isinstance(text, str) for text in table[name]):
-                _refuse(source, f"{name} is not a list of texts")
-            lists[name] = table[name]
-    if "for" in lists and len(lists) > 1:
-        _refuse(source, "for takes the place of namespaces and bundles: write for alone")
-    for name, values in lists.items():
-        for value in values:
-            bundle, _, items = value.removeprefix("bundle:").partition(" ")
-            if name == "namespaces" or (name == "for" and not value.startswith("bundle:")):
-                good = bool(_ITEMS.fullmatch(value))
-            else:
-                good = bool(_BUNDLE.fullmatch(bundle) and (not items or _ITEMS.fullmatch(items)))
-            if not good or not value.isprintable() or (name == "bundles" and bundle != value):
-                _refuse(source, f"{name}: {value!r} is not a pattern such as 'tool:rye/*' or 'bundle:core'")
-    if "bundles" in lists:
-        parts = [f" {text}" for text in lists["namespaces"]] if "namespaces" in lists else [""]
-        return tuple(f"bundle:{bundle}{part}" for bundle in lists["bundles"] for part in parts)
-    named = lists.get("for", lists.get("namespaces"))
-    return None if named is None else tuple(named)
+def _patterns(value: object, source: str) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        _refuse(source, "for is not a list of texts")
+    if wrong := [text for text in value if Limit.parse(text) is None]:
+        _refuse(source, f"for: {wrong[0]!r} is not a pattern such as 'tool:rye/*' or 'bundle:core'")
+    return tuple(value)
 
 
 def last_moment(text: str) -> datetime:
@@ -257,13 +236,13 @@ def _revocation(value: object, source: str) -> Revocation | None:
     )
 
 
-def _origin(stem: str) -> Origin:
-    return Origin("project", "", "trust", stem)
+def _place(stem: str) -> Place:
+    return Place("project", "", "", "trust", "", stem, stem, stem)
 
 
 def sign_trust_file(data: bytes, *, stem: str, key: SigningKey, now: datetime) -> bytes:
     """Return a trust file signed with a user's key: a v2 line at its top, type ``trust``, id its file name's stem."""
-    return sign_bytes(data, suffix=".toml", origin=_origin(stem), key=key, now=now)
+    return sign_bytes(data, suffix=".toml", origin=_place(stem), key=key, now=now)
 
 
 def signer_of(data: bytes, *, stem: str, keys: Iterable[TrustEntry]) -> str:
@@ -272,18 +251,11 @@ def signer_of(data: bytes, *, stem: str, keys: Iterable[TrustEntry]) -> str:
     :meth:`rye.trust.TrustSet.is_in_effect` decides whether that key is trusted without limits. A signature of an older
     format does not say what it was made for, so it is not accepted here.
     """
-    origin = _origin(stem)
+    origin = _place(stem)
     evidence = inspect(data, origin=origin, declared={})
-    if evidence.code or evidence.format != EnvelopeFormat.V2:
+    if evidence.code or evidence.format != EnvelopeFormat.V2 or evidence.stated != origin.stated:
         return ""
-    message = signed_message(
-        EnvelopeFormat.V2,
-        evidence.digest,
-        item_type=origin.item_type,
-        item_id=origin.item_id,
-        signed_at=evidence.signed_at,
-        suffix=evidence.suffix,
-    )
+    message = signed_message(EnvelopeFormat.V2, evidence.digest, stated=evidence.stated, signed_at=evidence.signed_at)
     for entry in keys:
         public = entry.public if entry.fingerprint == evidence.fingerprint else None
         if isinstance(public, PublicKey) and public.verify(evidence.signature, message):

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from rye.trust.list import ListState
-from rye.trust.model import Origin, as_utc
-from rye.trust.trust_entry import TrustEntry, TrustScope, bundle_of
-
-ANYWHERE = Origin("", "", "", "")
-"""The place to pass when asking if a key may sign anything. An empty field of a place matches any value."""
+from rye.trust.list import ListedSpace
+from rye.trust.model import BY_LIST, EnvelopeFormat, Evidence, Place, as_utc
+from rye.trust.trust_entry import TrustEntry, TrustScope
 
 _RANKS = tuple(TrustScope)
+_WHOLE_NAMES = frozenset({EnvelopeFormat.V2.value, BY_LIST})
+
+_Home = tuple[str, str]
+"""The space and bundle that a question is about; both empty for the user's own trust files alone."""
 
 
 class Standing(NamedTuple):
@@ -55,7 +56,7 @@ class TrustSet:
 
     entries: tuple[TrustEntry, ...] = ()
     audience: str = ""
-    lists: Mapping[tuple[str, str, bool], ListState] = field(default_factory=dict, repr=False, compare=False)
+    lists: Mapping[tuple[str, str, bool], ListedSpace] = field(default_factory=dict, repr=False, compare=False)
     _by_name: dict[str, tuple[TrustEntry, ...]] = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
@@ -69,52 +70,62 @@ class TrustSet:
         return len(self.entries)
 
     def named(self, key: str) -> tuple[TrustEntry, ...]:
-        """Return the trust files of a key (64 or 16 hex of the PEM, 64 hex of the raw key), the user's own first."""
-        return self._by_name.get(key, ())
+        """Return the trust files of the key with a fingerprint, the user's own first."""
+        return tuple(entry for entry in self._by_name.get(key, ()) if entry.fingerprint == key)
 
-    def may_sign(self, key: str, place: Origin, at: datetime) -> Standing:
+    def meant_by(self, evidence: Evidence) -> tuple[TrustEntry, ...]:
+        """Return the trust files of the keys that a signature may mean; only older formats shorten a fingerprint."""
+        name = evidence.fingerprint
+        return self.named(name) if evidence.format in _WHOLE_NAMES else self._by_name.get(name, ())
+
+    def may_sign(self, key: str, place: Place, at: datetime) -> Standing:
         """Return whether a key may sign at a place, and if not, why not.
 
         Args:
             key: The fingerprint, as for :meth:`named`.
-            place: An item; a whole space or bundle, if type and id are empty; or :data:`ANYWHERE`.
+            place: What is signed, and where.
             at: The time.
         """
+        return self._standing(key, (place.space, place.bundle), at, lambda entry: entry.allows(place))
+
+    def counts_in(self, key: str, space: str, bundle: str, at: datetime) -> Standing:
+        """Return whether a key may sign anything in a space or bundle; arguments as in :class:`Place`."""
+        return self._standing(key, (space, bundle), at, lambda entry: entry.reaches(space, bundle))
+
+    def counts_anywhere(self, key: str, at: datetime) -> Standing:
+        """Return whether a key may sign anything at all, by the user's own trust files."""
+        return self._standing(key, ("", ""), at, lambda entry: entry.limits is None or bool(entry.limits))
+
+    def _standing(self, key: str, home: _Home, at: datetime, allows: Callable[[TrustEntry], bool]) -> Standing:
         entries = self.named(key)
         if not entries:
-            return Standing("unknown-key", None, self._signer_before(place, at))
-        standing = self._decide(entries, place, at)
-        if standing.code not in {"foreign-key", "limited"}:
+            return Standing("unknown-key", None, self._signer_before(home, at))
+        standing = self._decide(entries, home, at, allows)
+        is_of_others = standing.code == "limited" and _is_for_other_bundles(standing.entry, home)
+        if standing.code != "foreign-key" and not is_of_others:
             return standing
-        if standing.code == "limited" and not _is_for_other_bundles(standing.entry, place):
+        local = next((entry for entry in entries if not entry.is_users and entry.concerns(*home)), None)
+        if local is None:
             return standing
-        for entry in entries:
-            if entry.scope is TrustScope.PROJECT and entry.concerns(place):
-                return Standing("project-key", entry)
-            if entry.scope is TrustScope.BUNDLE and entry.concerns(place):
-                before = self._signer_before(place, at)
-                return Standing("signer-changed" if before else "bundle-key", entry, before or entry.bundle)
-        return standing
+        before = self._signer_before(home, at)
+        return Standing("signer-changed" if before else "foreign-key", local, before or local.home)
 
-    def _decide(self, entries: tuple[TrustEntry, ...], place: Origin, at: datetime) -> Standing:
+    def _decide(
+        self, entries: tuple[TrustEntry, ...], home: _Home, at: datetime, allows: Callable[[TrustEntry], bool]
+    ) -> Standing:
         """Return the standing of a key by all its trust files, without looking for a better remedy."""
-        blocking = [entry for entry in entries if entry.blocks_key and self._blocks(entry, place)]
-        for entry in blocking:
-            if entry.revoked is not None:
+        for entry in entries:
+            if entry.revoked is not None and self._blocks(entry, home):
                 return Standing("revoked", entry, f": {entry.revoked}" if any(entry.revoked) else "")
-        readable = [entry for entry in entries if not entry.unread]
-        first = (readable or entries)[0]
-        if blocking:
-            return Standing("trust-unread", first, blocking[0].source)
-        in_effect = [entry for entry in readable if entry.concerns(place) and self.is_in_effect(entry, at)]
+        in_effect = [entry for entry in entries if entry.concerns(*home) and self.is_in_effect(entry, at)]
         for entry in in_effect:
             if entry.not_after is not None and entry.is_expired(at):
                 return Standing("expired", entry, as_utc(entry.not_after).isoformat(timespec="seconds"))
         for entry in in_effect:
-            if not entry.allows(place):
+            if not allows(entry):
                 return Standing("limited", entry, ", ".join(entry.patterns or ()) or "nothing")
         if not in_effect:
-            return Standing("foreign-key", first, ", ".join(sorted({entry.home for entry in entries})))
+            return Standing("foreign-key", entries[0], ", ".join(sorted({entry.home for entry in entries})))
         return Standing("", in_effect[0])
 
     def is_in_effect(self, entry: TrustEntry, at: datetime) -> bool:
@@ -126,56 +137,56 @@ class TrustSet:
             return True
         signer = entry.signed_by
         return self._is_full(signer, at) and not any(
-            revoking.blocks_key and self._blocks(revoking, ANYWHERE) for revoking in self.named(signer)
+            file.revoked is not None and self._blocks(file, ("", "")) for file in self.named(signer)
         )
 
     def _is_full(self, key: str, at: datetime) -> bool:
         own = [entry for entry in self.named(key) if entry.is_users]
-        return self._was_full(key) and not any(file.blocks_key or file.is_expired(at) for file in own)
+        return self._was_full(key) and not any(file.revoked is not None or file.is_expired(at) for file in own)
 
     def _was_full(self, key: str) -> bool:
         """Return whether the user's own files trust a key without limits, or did before it was revoked or expired."""
         own = [entry for entry in self.named(key) if entry.is_users]
         return bool(own) and all(file.patterns is None for file in own)
 
-    def _blocks(self, entry: TrustEntry, place: Origin) -> bool:
-        """Return whether a file, which revokes its key or cannot be read, blocks that key at a place.
+    def _blocks(self, entry: TrustEntry, home: _Home) -> bool:
+        """Return whether a file that revokes its key blocks that key in a space or bundle.
 
         A revocation stays in effect: it is enough that its signer was once trusted without limits. Otherwise rotating
-        or expiring the signer's key would bring a stolen key back. In its own bundle a bundle's file always blocks a
-        key. In its own project or bundle an unreadable file does too, because its signature may be the broken part.
+        or expiring the signer's key would bring a stolen key back. In its own bundle a bundle's file always blocks.
         """
-        if entry.concerns(place) and (entry.scope is not TrustScope.PROJECT or entry.unread):
+        if entry.concerns(*home) and entry.scope is not TrustScope.PROJECT:
             return True
         return not entry.built_in and self._was_full(entry.signed_by)
 
-    def _signer_before(self, place: Origin, at: datetime) -> str:
+    def _signer_before(self, home: _Home, at: datetime) -> str:
         """Return a phrase that says which other signers the user trusts for a bundle by its name; empty if none."""
-        signers = " or ".join(self.bundle_signers(place.bundle, at)) if place.space == "system" else ""
-        return f"; the signer of bundle {place.bundle} changed: you trusted {signers}" if signers else ""
+        space, bundle = home
+        signers = " or ".join(self.bundle_signers(bundle, at)) if space == "system" else ""
+        return f"; the signer of bundle {bundle} changed: you trusted {signers}" if signers else ""
 
     def bundle_signers(self, bundle: str, at: datetime) -> tuple[str, ...]:
         """Return the signers, in words, that the user trusts for a bundle by its name."""
-        place = Origin("system", bundle, "", "")
-        named = (entry for entry in self.entries if bundle in map(bundle_of, entry.patterns or ()))
+        home = ("system", bundle)
+        named = (entry for entry in self.entries if entry.is_users and entry.names_bundle(bundle))
         signers = dict.fromkeys(
             entry.signer
             for entry in named
-            if entry.is_users and self._decide(self.named(entry.fingerprint), place, at).is_allowed
+            if self._decide(self.named(entry.fingerprint), home, at, lambda file: file.reaches(*home)).is_allowed
         )
         return tuple(signers)
 
-    def demanded(self, origin: Origin) -> str:
-        """Return the audience that a signature at ``origin`` must name; empty if none is demanded.
+    def demanded(self, place: Place) -> str:
+        """Return the audience that a signature at a place must name; empty if none is demanded.
 
         An audience is demanded only in projects, because they are copied and cloned. The keys of bundles and of the
         user's items bind these to their place.
         """
-        return self.audience if origin.space == "project" else ""
+        return self.audience if place.space == "project" else ""
 
-    def list_of(self, origin: Origin) -> ListState | None:
+    def list_of(self, place: Place) -> ListedSpace | None:
         """Return the list of the space or bundle that contains a file; None if it has none."""
-        return self.lists.get((origin.space, origin.bundle, bool(origin.folder)))
+        return self.lists.get((place.space, place.bundle, bool(place.client)))
 
     def digest(self, at: datetime) -> str:
         """Return the SHA-256 hex of exactly what verdicts at a time depend on.
@@ -188,7 +199,8 @@ class TrustSet:
         return hashlib.sha256("\n".join([self.audience, *rows]).encode()).hexdigest()
 
 
-def _is_for_other_bundles(entry: TrustEntry | None, place: Origin) -> bool:
+def _is_for_other_bundles(entry: TrustEntry | None, home: _Home) -> bool:
     """Return whether a user's file trusts a key for other bundles by name, and for nothing else."""
-    patterns = entry.patterns if entry and entry.is_users and place.space == "system" else None
-    return bool(patterns) and not any(bundle_of(pattern) in {"", place.bundle} for pattern in patterns or ())
+    space, bundle = home
+    limits = entry.limits if entry and entry.is_users and space == "system" else None
+    return bool(limits) and not any(limit.bundle in {"", bundle} for limit in limits or ())

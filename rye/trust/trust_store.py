@@ -1,25 +1,21 @@
 """Reads trust files from disk; the only module of this room that reads any files.
 
 Idea: the trust files of all spaces make one set, each entry marked with its file's place, and :class:`TrustSet` decides
-what a place may say. Invariant: no fault extends what a key may sign. The file of a project or bundle is read only if
-no link leads out of its root. A file that cannot be read gives a warning, and blocks the key in its name, because it
-may be a revocation of it. If it is the user's or the caller's own and names no key, it is kept as ``unreadable``, so
-that a verification can refuse to call itself complete.
+what a place may say. Invariant: no fault extends what a key may sign. A file of the user's that cannot be read is an
+error. The file of a project or bundle is read only if no link leads out of its root, and left out if it is unreadable.
 """
 
 from __future__ import annotations
 
 import os
-import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from rye._files import inside_fault, real_path, refuse_others
 from rye.errors import EnvironmentFault, NotFoundError, RyeError, SigningError
-from rye.trust.certificates import AnyKey
 from rye.trust.keys import PublicKey, refuse_key_text
 from rye.trust.trust_entry import OWN, TrustEntry, TrustScope
 from rye.trust.trust_file import MAX_TRUST_FILE, parse_trust_file, signer_of
@@ -27,10 +23,8 @@ from rye.trust.trust_set import TrustSet
 
 # ruff: noqa: PTH110, PTH112, PTH114 - the methods of Path raise if a folder may not be entered or a name is too long
 
-_FINGERPRINT: Final = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
-
 MAX_TRUST_FILES: Final = 256
-"""Maximum number of trust files read in one folder: the first by name."""
+"""Maximum number of trust files in one folder."""
 
 _SHOWN: Final = 5
 """Maximum number of unreadable files in one folder that get a warning of their own."""
@@ -44,36 +38,11 @@ def system_clock() -> datetime:
     return datetime.now(UTC)
 
 
-class UnreadTrust(NamedTuple):
-    """A trust file, or a folder of them, that cannot be read: its path, its owner, and the reason.
-
-    Attributes:
-        path: The file or folder.
-        message: The warning; empty if the folder's warning covers it.
-        scope: The scope of its entry; likewise ``bundle`` and ``signed_by``.
-        fault: Why it cannot be read.
-        name: The fingerprint that is its name, else empty.
-    """
+class UnreadFolder(NamedTuple):
+    """A folder of the user's trust files that may not be read, and why."""
 
     path: Path
-    message: str
-    scope: TrustScope
     fault: RyeError
-    bundle: str = ""
-    signed_by: str = ""
-    name: str = ""
-
-    def entry(self, public: AnyKey) -> TrustEntry:
-        """Return the entry that stands in for an unreadable trust file, and blocks the key that its name states."""
-        return TrustEntry(
-            public,
-            "",
-            self.scope,
-            bundle=self.bundle,
-            signed_by=self.signed_by,
-            source=str(self.path),
-            unread=self.fault.message,
-        )
 
 
 class TrustLoad(NamedTuple):
@@ -82,18 +51,17 @@ class TrustLoad(NamedTuple):
     Attributes:
         trust: The set.
         warnings: The warnings, including those about named folders without trust files.
-        unreadable: Unreadable files and folders, named by the caller or the user's own, whose names state no key: it is
-            unknown which key they revoke.
+        unreadable: Folders of the user's own trust files that are not read, so that nobody knows what they revoke.
     """
 
     trust: TrustSet
     warnings: tuple[str, ...] = ()
-    unreadable: tuple[UnreadTrust, ...] = ()
+    unreadable: tuple[UnreadFolder, ...] = ()
 
     @property
     def emptiness(self) -> str:
         """A warning if the set holds no key at all, else empty."""
-        if any(not entry.unread for entry in self.trust.entries):
+        if self.trust.entries:
             return ""
         why = "no trust file could be read" if self.warnings else "there is no trust file"
         return f"no key is trusted, so no signature counts: {why}"
@@ -114,8 +82,8 @@ def load_trust(
 ) -> TrustLoad:
     """Read the trust files of all spaces.
 
-    An unreadable file is treated as revoking the key in its name, as far as it could. So breaking a file that revokes
-    or limits a key never makes the key acceptable.
+    A file of the user's that cannot be read is an error, because nobody knows which key it revokes or limits. One of a
+    project or bundle is not read, and a warning names it: what is in effect there, a key of the user has signed.
 
     Args:
         user: Root of the user space: the folder that holds ``config/keys/trusted``.
@@ -135,66 +103,52 @@ def load_trust(
 
     Raises:
         NotFoundError: ``trust-not-found``: a named path does not exist.
-        SigningError: A file named by the caller is not accepted.
+        SigningError, EnvironmentFault: A file of the user's, or one named by the caller, cannot be read.
     """
     collector = _Collector()
     for path in named:
         collector.add_named(path)
     if user is not None:
-        collector.add_folder(user / TRUSTED_FOLDER, TrustScope.USER, checkouts=checkouts, fault=user_fault)
+        collector.add_users(user / TRUSTED_FOLDER, TrustScope.USER, checkouts=checkouts, fault=user_fault)
     shipped, fault = organisation
     if shipped is not None:
-        collector.add_folder(shipped, TrustScope.ORGANISATION, checkouts=checkouts, fault=fault)
+        collector.add_users(shipped, TrustScope.ORGANISATION, checkouts=checkouts, fault=fault)
     signers = tuple(collector.entries)
     for name, root in (({} if project is None else {"": project}) | dict(other_projects or {})).items():
-        collector.add_folder(root / TRUSTED_FOLDER, TrustScope.PROJECT, root=root, bundle=name, signers=signers)
+        collector.add_others(root, TrustScope.PROJECT, bundle=name, signers=signers)
     if own_key:
         public = PublicKey.from_base64(own_key)
         collector.entries.append(TrustEntry(public, "rye", TrustScope.BUNDLE, OWN, built_in=True, source="rye itself"))
     for bundle, root in (bundles or {}).items():
         is_own = built_in is not None and os.path.realpath(root) == os.path.realpath(built_in)
-        where: dict[str, Any] = {"root": root, "bundle": bundle}
-        collector.add_folder(root / TRUSTED_FOLDER, TrustScope.BUNDLE, built_in=is_own, signers=signers, **where)
+        collector.add_others(root, TrustScope.BUNDLE, bundle=bundle, built_in=is_own, signers=signers)
     return collector.load()
 
 
 class _Collector:
-    """Collects the entries of trust files, and the files that cannot be read."""
+    """Collects the entries of trust files, and what cannot be read."""
 
     def __init__(self) -> None:
         self.entries: list[TrustEntry] = []
-        self._unread: list[UnreadTrust] = []
+        self._unreadable: list[UnreadFolder] = []
+        self._left_out = defaultdict[Path, list[str]](list)
         self._empty: list[str] = []
 
     def load(self) -> TrustLoad:
         """Return the trust set and the warnings."""
-        named = {(name, entry.public) for entry in self.entries for name in entry.public.names}
-        keys = defaultdict[str, list[AnyKey]](list)
-        for name, public in named:
-            keys[name].append(public)
-        blocking = [
-            unread.entry(public) for unread in self._unread if unread.name for public in keys.get(unread.name, ())
-        ]
-        unreadable = tuple(unread for unread in self._unread if unread.scope.is_users and not unread.name)
-        return TrustLoad(TrustSet((*self.entries, *blocking)), (*self._warnings(), *self._empty), unreadable)
-
-    def _warnings(self) -> Iterator[str]:
-        """Yield the messages on the first few files of each folder, and how many more there are."""
-        counts = Counter[Path]()
-        for unread in self._unread:
-            counts[unread.path.parent] += bool(unread.message)
-            if unread.message and counts[unread.path.parent] <= _SHOWN:
-                yield unread.message
-        for folder, count in counts.items():
-            if count > _SHOWN:
-                yield f"{count - _SHOWN} more trust files in {folder} are left out"
+        warnings = [folder.fault.message for folder in self._unreadable]
+        for folder, messages in self._left_out.items():
+            warnings += messages[:_SHOWN]
+            if len(messages) > _SHOWN:
+                warnings.append(f"{len(messages) - _SHOWN} more trust files in {folder} are left out")
+        return TrustLoad(TrustSet(tuple(self.entries)), (*warnings, *self._empty), tuple(self._unreadable))
 
     def add_named(self, path: Path) -> None:
         """Read a file, or a folder of files, that the caller names."""
         if os.path.isdir(path):
-            before = len(self.entries) + len(self._unread)
-            self.add_folder(path, TrustScope.NAMED)
-            if len(self.entries) + len(self._unread) == before:
+            before = len(self.entries)
+            self.add_users(path, TrustScope.NAMED)
+            if len(self.entries) == before:
                 self._empty.append(f"no trust file lies in {path}: files there must have names that end with .toml")
         elif not os.path.exists(path):
             refuse_key_text(str(path))
@@ -203,78 +157,77 @@ class _Collector:
         else:
             self.entries.append(parse_trust_file(read_trust_bytes(path), scope=TrustScope.NAMED, source=str(path)))
 
-    def add_folder(
+    def add_users(
         self,
         folder: Path,
         scope: TrustScope,
         *,
-        root: Path | None = None,
-        bundle: str = "",
-        built_in: bool = False,
-        signers: Sequence[TrustEntry] = (),
         checkouts: Sequence[str] = (),
         fault: EnvironmentFault | None = None,
     ) -> None:
-        """Read the trust files of a folder; skip those that a link leads to outside the ``root``.
+        """Read the user's own trust files in a folder; one that has a ``fault`` as a whole is left out.
 
-        In user and organisation folders, skip files that others own or can write, or that lie in one of the
-        ``checkouts``. If the folder as a whole has a ``fault``, read no file.
+        Raises:
+            SigningError, EnvironmentFault: One of the files cannot be read, is not a trust file, others own or can
+                write it, or it lies in one of the ``checkouts``.
         """
-        paths: list[Path] = []
-        try:
-            if fault is not None:
-                raise fault
-            _refuse_leading_out(folder, root)
-            paths = self._first(trust_paths(folder), folder, scope, bundle)
-        except NotADirectoryError:
-            pass
-        except OSError as error:
-            dangling = any(os.path.islink(place) and not os.path.exists(place) for place in (folder, *folder.parents))
-            if dangling or not isinstance(error, FileNotFoundError):
-                message = f"trust files in {folder} cannot be read: {error.strerror}"
-                unreadable = EnvironmentFault("unreadable", message, hint="check its permissions")
-                self._unread.append(UnreadTrust(folder, message, scope, unreadable, bundle))
-        except (SigningError, EnvironmentFault) as error:
-            self._unread.append(UnreadTrust(folder, error.message, scope, error, bundle))
-        for path in paths:
-            signed_by = ""
+        if fault is not None:
+            self._unreadable.append(UnreadFolder(folder, fault))
+            return
+        for path in _paths_in(folder):
             try:
-                if os.path.islink(path):
-                    _refuse_leading_out(path, root)
-                if scope in {TrustScope.USER, TrustScope.ORGANISATION}:
+                if scope is not TrustScope.NAMED:
                     refuse_others(path)
                     if inside := inside_fault(path, checkouts):
                         raise inside
-                data = read_trust_bytes(path)
-                signed_by = signer_of(data, stem=path.stem, keys=signers) if signers else ""
-                entry = parse_trust_file(
-                    data,
-                    scope=scope,
-                    bundle=bundle,
-                    signed_by=signed_by,
-                    built_in=built_in,
-                    source=str(path),
-                )
+                self.entries.append(parse_trust_file(read_trust_bytes(path), scope=scope, source=str(path)))
             except (SigningError, EnvironmentFault) as error:
-                message = f"trust file {path} is left out: {error.message}"
-                self._unread.append(UnreadTrust(path, message, scope, error, bundle, signed_by, _key_name(path)))
-            else:
-                self.entries.append(entry)
+                about = "" if str(path) in error.message else f"{path}: "
+                raise error.preceded(f"nothing is judged while a trust file of yours cannot be read: {about}") from None
 
-    def _first(self, paths: list[Path], folder: Path, scope: TrustScope, bundle: str) -> list[Path]:
-        """Return the first :data:`MAX_TRUST_FILES`; warn once about the rest, and block the keys in their names."""
-        if len(paths) > MAX_TRUST_FILES:
-            message = f"{folder} holds {len(paths):,} trust files; rye reads the first {MAX_TRUST_FILES} by name"
-            fault = SigningError("trust-file", message, hint="remove the trust files that you do not need")
-            self._unread.append(UnreadTrust(folder, message, scope, fault, bundle))
-            rest = ((path, _key_name(path)) for path in paths[MAX_TRUST_FILES:])
-            self._unread += [UnreadTrust(path, "", scope, fault, bundle, name=name) for path, name in rest if name]
-        return paths[:MAX_TRUST_FILES]
+    def add_others(
+        self, root: Path, scope: TrustScope, *, bundle: str, signers: Sequence[TrustEntry], built_in: bool = False
+    ) -> None:
+        """Read the trust files of a project or bundle; leave out those that cannot be read or lie outside its root."""
+        folder = root / TRUSTED_FOLDER
+        try:
+            _refuse_leading_out(folder, root)
+            paths = _paths_in(folder)
+        except (SigningError, EnvironmentFault) as error:
+            self._left_out[folder].append(error.message)
+            return
+        for path in paths:
+            try:
+                if os.path.islink(path):
+                    _refuse_leading_out(path, root)
+                data = read_trust_bytes(path)
+                signed_by = signer_of(data, stem=path.stem, keys=signers)
+                where: dict[str, Any] = {"scope": scope, "bundle": bundle, "source": str(path)}
+                self.entries.append(parse_trust_file(data, signed_by=signed_by, built_in=built_in, **where))
+            except (SigningError, EnvironmentFault) as error:
+                self._left_out[folder].append(f"trust file {path} is left out: {error.message}")
 
 
-def _key_name(path: Path) -> str:
-    stem = path.stem.casefold()
-    return stem if _FINGERPRINT.fullmatch(stem) else ""
+def _paths_in(folder: Path) -> list[Path]:
+    """Return the trust files in a folder, sorted by path; none if there is no such folder.
+
+    Raises:
+        EnvironmentFault: ``unreadable``: the folder cannot be listed, or holds more than :data:`MAX_TRUST_FILES`.
+    """
+    try:
+        paths = trust_paths(folder)
+    except NotADirectoryError:
+        return []
+    except OSError as error:
+        dangling = any(os.path.islink(place) and not os.path.exists(place) for place in (folder, *folder.parents))
+        if isinstance(error, FileNotFoundError) and not dangling:
+            return []
+        message = f"trust files in {folder} cannot be read: {error.strerror}"
+        raise EnvironmentFault("unreadable", message, hint="check its permissions") from None
+    if len(paths) > MAX_TRUST_FILES:
+        message = f"{folder} holds {len(paths):,} trust files, and at most {MAX_TRUST_FILES} are read"
+        raise EnvironmentFault("unreadable", message, hint="remove the trust files that you do not need")
+    return paths
 
 
 def _refuse_leading_out(path: Path, root: Path | None) -> None:

@@ -24,7 +24,7 @@ from rye.errors import EnvironmentFault, ItemError, RyeError
 from rye.spaces.discover import find_project, is_published, user_space
 from rye.spaces.model import FOLDER, Root, Space
 from rye.trust.list import Change
-from rye.trust.model import Origin, Verdict
+from rye.trust.model import Place, Verdict
 from rye.trust.reasons import REASONS
 from rye.trust.trust_set import TrustSet
 from rye.trust.trust_store import system_clock
@@ -59,6 +59,8 @@ _OF_UNSIGNED_BUNDLE: Final = (
     "# nobody signed it: read it before you follow it; if other items of the bundle are signed, get the bundle again "
     "from its source, and compare the two with diff -r"
 )
+
+_TRUST_BUNDLE: Final = "rye trust bundle {bundle}  # shows who signed it, and asks; for one run: --trust FILE"
 
 _REVIEW: Final = "changed after it was signed: review it with `git diff`, then"
 
@@ -141,7 +143,7 @@ class Signers(NamedTuple):
             keys.setdefault(key.fingerprint, "" if key.name == default else f" --key {quote(key.name)}")
         return cls(keys, trust, system_clock())
 
-    def option(self, origin: Origin) -> str | None:
+    def option(self, origin: Place) -> str | None:
         """Return the option for a key that may sign at an origin; empty for the default key; None if there is none."""
         options = (option for key, option in self.keys.items() if self.trust.may_sign(key, origin, self.now).is_allowed)
         return next(options, None)
@@ -193,6 +195,8 @@ class Adviser:
             return _as_bundle(quote(str(item.root.around)), code)
         if code in _MERGED and (conflict := _conflict(item)):
             return Advice("", conflict)  # resolve the conflict before asking who may sign
+        if code == "foreign-key" and item.space == "system":
+            remedy = _TRUST_BUNDLE
         is_unsigned = code == "no-envelope"
         key = self._signing_key(item)
         facts = self._facts(item, key)
@@ -274,13 +278,13 @@ class Adviser:
             return None
         if item.space == "system" or not (is_unsigned or signature.signer in signers.keys):
             return None
-        return signers.option(Origin(item.space, item.bundle, item.type, item.id))
+        return signers.option(item.root.origin(item.type, item.id, item.file.rel_path))
 
     def _may_list(self, root: Root) -> bool:
         """Return whether the user holds a key that may sign the list that covers a root."""
         if root.client is not None and root.space is not Space.SYSTEM:
             return False
-        return self.signers().option(Origin(str(root.space), root.bundle, "list", root.bundle)) is not None
+        return self.signers().option(root.list_place) is not None
 
 
 def _as_bundle(folder: str, code: str) -> Advice:

@@ -23,7 +23,7 @@ from rye.spaces.uncovered import named_files, relevant_non_items, uncovered_impo
 from rye.spaces.walk import Listing, Walk
 from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.list import SKILL_SIGNATURES
-from rye.trust.trust_store import UnreadTrust, system_clock
+from rye.trust.trust_store import UnreadFolder, system_clock
 from rye.verify.report import Exposed, Outcome, Unchecked, VerifiedItem
 from rye.verify.worker import Shadowing, Verifier, verify_files, with_duplicates
 
@@ -257,7 +257,7 @@ def stream_outcomes(
     extended = layout._replace(roots=tuple(dict.fromkeys((*layout.roots, *by_path))), named=named)
     now = system_clock()
     load = with_lists(extended.load_trust(named_trust), extended.roots, now)
-    unread = {entry.message for entry in load.unreadable}
+    unread = {folder.fault.message for folder in load.unreadable}
     stream = OutcomeStream(
         extended,
         targets,
@@ -274,18 +274,18 @@ def stream_outcomes(
         progress=progress,
         space=space,
         _all_named=not texts,
-        _problems=[*map(_of_trust_file, load.unreadable), *_of_folders(targets)],
+        _problems=[*map(_of_trust_folder, load.unreadable), *_of_folders(targets)],
     )
     stream.named = tuple(dict.fromkeys((*layout.named, *by_path)))
     return stream
 
 
-def _of_trust_file(unread: UnreadTrust) -> Unchecked:
-    """Return the entry for a trust file that cannot be read.
+def _of_trust_folder(unread: UnreadFolder) -> Unchecked:
+    """Return the entry for a folder of trust files that is not read.
 
-    The file may revoke any key, so nothing can be checked in full.
+    A file in it may revoke any key, so nothing can be checked in full.
     """
-    message, fault = f"{unread.message}; which key it is about, and may revoke, is not known", unread.fault
+    message, fault = f"{unread.fault.message}; which keys its files revoke is not known", unread.fault
     return Unchecked(message, fault.code, fault.hint, str(unread.path))
 
 

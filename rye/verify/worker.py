@@ -32,11 +32,11 @@ from rye.spaces.snapshot import names
 from rye.trust.evidence import inspect, with_declared
 from rye.trust.judge import judge
 from rye.trust.list import Skill, SkillFolder
-from rye.trust.model import EnvelopeFormat, Evidence, Origin, Placement, Signature, Verdict
+from rye.trust.model import EnvelopeFormat, Evidence, Place, Placement, Signature, Verdict
 from rye.trust.trust_set import TrustSet
 from rye.verify.report import Exposed, Outcome, Unchecked, VerifiedItem
 
-_Inspected = tuple[Root, ItemFile, bytes, Origin, Evidence, str]
+_Inspected = tuple[Root, ItemFile, bytes, Place, Evidence, str]
 """Root, file, bytes, origin, evidence, and the digest of the list of files of its skill."""
 
 _NOTHING: Mapping[str, str] = {}
@@ -51,10 +51,8 @@ _SHEBANGS = (b"#!", BOM + b"#!")
 class Verifier:
     """Judges files under the trust set and time of one run; ``digests`` gives trusted items a ``digest`` too.
 
-    A file's statements about itself (name, category, type, id) are read only if they could change the verdict. If the
-    bytes have a fault, they cannot. A v2 line binds type and id, so there they only help to tell a moved file from one
-    whose line was altered. They are read for an unsigned file too, because a file that is not an item at all is not an
-    unsigned item.
+    A file's statements about itself (name, category, type, id) are read only for lines of older formats, where they can
+    change the verdict; and for an unsigned file, because a file that is not an item at all is not an unsigned item.
     """
 
     trust: TrustSet
@@ -91,12 +89,11 @@ class Verifier:
         root, file, data, origin, evidence, listed = inspected
         trust, now = self.trust, self.now
         signature = judge(evidence, origin=origin, trust=trust, now=now)
-        if signature.code == "signature" or signature.verdict is _UNSIGNED:
-            try:
-                evidence = _with_declared(evidence, data, file, origin)
+        if signature.verdict is _UNSIGNED:
+            try:  # a file that is not an item at all is not an unsigned item
+                _with_declared(evidence, data, file, origin)
             except ItemError as error:
                 return _unchecked(error, root, file)
-            signature = judge(evidence, origin=origin, trust=trust, now=now)
         digest = ""
         if self.digests or signature.verdict is not _TRUSTED:
             digest = sha256(f"{listed}\n".encode() + data if listed else data).hexdigest()
@@ -136,7 +133,7 @@ def _unchecked(error: ItemError, root: Root, file: ItemFile) -> Unchecked:
     return Unchecked(error.message, error.code, error.hint, f"{root.path}/{file.rel_path}")
 
 
-def _with_declared(evidence: Evidence, data: bytes, file: ItemFile, origin: Origin) -> Evidence:
+def _with_declared(evidence: Evidence, data: bytes, file: ItemFile, origin: Place) -> Evidence:
     stated = declared(data, item_type=file.item_type, item_id=file.item_id, suffix=file.suffix, path=file.rel_path)
     return with_declared(evidence, stated, origin)
 
@@ -149,7 +146,7 @@ def _line(data: bytes, suffix: str, evidence: Evidence) -> int:
     return 2 if is_second or front_matter(data, suffix) else 1
 
 
-Place = tuple[int, ItemFile]
+Numbered = tuple[int, ItemFile]
 """The number of a root, and a file in it."""
 
 _Packed = tuple[Any, ...]
@@ -163,7 +160,7 @@ _AHEAD = 3
 
 
 def verify_files(
-    files: Iterable[Place],
+    files: Iterable[Numbered],
     roots: Sequence[Root],
     verifier: Verifier,
     *,
@@ -218,7 +215,7 @@ def _unpacked(packed: _Packed, roots: Sequence[Root]) -> Outcome | Exposed:
     return VerifiedItem(roots[number], ItemFile._make(file), Signature._make(signature), *rest)
 
 
-def _check_all(verifier: Verifier, roots: Sequence[Root], chunk: list[Place]) -> list[Outcome | Exposed]:
+def _check_all(verifier: Verifier, roots: Sequence[Root], chunk: list[Numbered]) -> list[Outcome | Exposed]:
     reader = FolderReader()
     try:
         outcomes: list[Outcome | Exposed] = []

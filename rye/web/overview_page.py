@@ -100,9 +100,9 @@ def make_trust(visit: Visit) -> WebPage:
 
 def commands_of(key: TrustedKey) -> Iterator[tuple[str, str]]:
     """Yield actions on a key, each with its command."""
-    if key.code == "bundle-key":
+    if key.code == "foreign-key" and key.scope == "bundle":
         yield "See whose key it is, and decide", f"rye trust bundle {quote(key.bundle)}"
-    elif key.code == "project-key" and key.revoked is None:
+    elif key.code == "foreign-key" and key.revoked is None:
         yield "See whose key it is, and decide", f"rye trust endorse {quote(key.path)}"
-    elif key.is_users and key.revoked is None and key.code != "trust-unread":
+    elif key.is_users and key.revoked is None:
         yield "To revoke it", f"rye trust revoke {key.fingerprint}"

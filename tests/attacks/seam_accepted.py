@@ -38,9 +38,9 @@ def accept(arena: Arena, *words: str) -> None:
     assert run("verify", *words, *policy(arena), *place, "--accept")[0] == 0
 
 
-def add_line(arena: Arena, *, name: str = "project", body: bytes = b"", **terms: Any) -> None:
+def add_line(arena: Arena, *, body: bytes = b"", **terms: Any) -> None:
     """Put a signature line above the list, or above another body."""
-    origin, data = arena.root()[1].origin("list", name), body or arena.list.read_bytes()
+    origin, data = arena.root()[1].list_place, body or arena.list.read_bytes()
     arena.list.write_bytes(add_signature(data, origin=origin, now=SIGNED_AT, **terms))
 
 
@@ -109,7 +109,7 @@ ROWS |= {
 def sign_over(arena: Arena, name: str, number: int) -> None:
     """Sign the list where a stranger has put one."""
     body = write_list(name, number, datetime(2031, 1, 1, tzinfo=UTC), [ListedFile("a", "100644", "0" * 64)])
-    add_line(arena, name=name, body=body, key=EVE)
+    add_line(arena, body=body, key=EVE)
     run("sign", "--list", "--yes", "--project", str(arena.sim.project))
 
 

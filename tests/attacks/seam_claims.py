@@ -9,7 +9,6 @@ from rye.spaces.lists import files_below
 from rye.spaces.model import Root, Space
 from rye.trust.keys import SigningKey
 from rye.trust.list import add_signature, write_list
-from rye.trust.model import Origin
 from tests.support.attacks import Arena
 from tests.support.files import lay
 from tests.support.seams import EVIL, row
@@ -21,7 +20,7 @@ def signed_list(root: Root, key: SigningKey, *, name: str, days: int) -> bytes:
     files, _ = files_below(root.path, root)
     now = datetime.now(UTC)
     body = write_list(name, 1, now + timedelta(days=days), list(files.values()))
-    return add_signature(body, origin=Origin("project", "", "list", name), key=key, now=now)
+    return add_signature(body, origin=root.list_place, key=key, now=now)
 
 
 @row()

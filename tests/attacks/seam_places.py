@@ -111,13 +111,19 @@ ROWS |= {
     ),
     "agents-md-moves-to-the-folder-of-junie": moved({"junie/AGENTS.md": EVIL}, "junie", ".junie", ".junie/AGENTS.md"),
     "command-moves-to-another-client": moved(COMMANDS, ".claude/commands/build.md", ".cursor/commands/build.md"),
-    "skill-moves-to-another-client": moved(SKILLS, ".agents/skills", ".cursor/skills", ".cursor/skills/pdf/SKILL.md"),
 }
 
 
-@row(at=".cursor/skills/pdf/SKILL.md")
+@row(honest=True)
+def skill_of_one_file_moves_to_another_client(arena: Arena) -> None:
+    """``SKILL.md`` with a line of its own is a skill as well."""
+    sign(arena, SKILLS)
+    move(arena, ".agents/skills", ".cursor/skills")
+
+
+@row(honest=True)
 def skill_signed_as_a_whole_moves_to_another_client(arena: Arena) -> None:
-    """The same with a skill that has a signature for all of its files."""
+    """A skill is portable: its signature binds its name and files, and counts in any agent's folder."""
     arena.sign_skill()
     sign(arena, {})
     move(arena, ".claude/skills", ".cursor/skills")

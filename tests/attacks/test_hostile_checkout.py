@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from rye.trust.line import sign_bytes
-from rye.trust.model import Origin
-from tests.support.signed import ANN, SIGNED_AT
+from tests.support.signed import ANN, SIGNED_AT, place
 from tests.support.spacesim import SpaceSim
 from tests.unit.cli.workshop import lay
 
@@ -91,7 +90,7 @@ def signed_tools() -> list[bytes]:
     """Return the files of all tools that are signed."""
     signed = []
     for number in range(MANY):
-        origin = Origin("project", "", "tool", f"many/t{number}")
+        origin = place(f"many/t{number}")
         data = f'"""Tool {number}."""\n\n__version__ = "1.0.0"\n'.encode()
         signed.append(sign_bytes(data, suffix=".py", origin=origin, key=ANN, now=SIGNED_AT))
     return signed

@@ -60,7 +60,7 @@ def test_a_project_that_ships_its_own_key(sim: SpaceSim) -> None:
     trust_file = sim.trust(PAT, "project", owner="ann")
     assert verdict(sim, "demo/deploy") == "untrusted"
     found = hit(sim.registry(), "demo/deploy").signature
-    assert (found.code, found.owner) == ("project-key", "ann")
+    assert (found.code, found.owner) == ("foreign-key", "ann")
     assert str(hit(sim.registry(trust=[trust_file]), "demo/deploy").signature.verdict) == "trusted"
     sim.trust(PAT, "project", endorsed_by=EVE)
     assert verdict(sim, "demo/deploy") == "untrusted"

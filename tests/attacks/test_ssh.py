@@ -20,6 +20,7 @@ from rye.trust.line import signed_message
 from rye.trust.model import EnvelopeFormat
 from rye.trust.trust_store import load_trust
 from tests.support.files import lay
+from tests.support.signed import place
 from tests.support.spacesim import SpaceSim, no_own_items
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="needs ssh-keygen")
@@ -132,14 +133,15 @@ def signed_by_hand(desk: Desk, namespace: str, form: EnvelopeFormat = EnvelopeFo
     """Put a line into the tool whose signature SSH made in a namespace."""
     digest = _sha256(TEXT.encode())
     time = "2026-01-01T00:00:00Z"
-    message = signed_message(form, digest, item_type="tool", item_id="demo/hello", signed_at=time, suffix=".py")
+    stated = place().stated
+    message = signed_message(form, digest, stated=stated, signed_at=time)
     words = ["ssh-keygen", "-q", "-Y", "sign", "-n", namespace, "-f", str(desk.key)]
     text = subprocess.run(words, input=message, capture_output=True, check=True).stdout.decode()
     raw = base64.b64decode("".join(text.split("\n")[1:-2]))[-64:]
     public = PublicKey(base64.b64decode(desk.public.split()[1])[-32:])
     signature = base64.urlsafe_b64encode(raw).decode().rstrip("=")
-    version, suffix = ("v2:", ":.py") if form is EnvelopeFormat.V2 else ("", "")
-    line = f"# rye:signed:{version}{time}:{digest}:{signature}:{public.fingerprint}{suffix}\n"
+    version, end = ("v2:", f":{stated}") if form is EnvelopeFormat.V2 else ("", "")
+    line = f"# rye:signed:{version}{time}:{digest}:{signature}:{public.fingerprint}{end}\n"
     desk.tool.write_text(line + TEXT, encoding="utf-8")
 
 

@@ -170,7 +170,7 @@ def _list_in_the_past(arena: Arena) -> None:
     past = datetime(2026, 1, 1, tzinfo=UTC)
     folder, root = arena.sim.root("project"), arena.root()[1]
     body = write_list("project", 1, past, list(files_below(folder, root)[0].values()))
-    arena.list.write_bytes(add_signature(body, origin=root.origin("list", "project"), key=ANN, now=past))
+    arena.list.write_bytes(add_signature(body, origin=root.list_place, key=ANN, now=past))
 
 
 @attack

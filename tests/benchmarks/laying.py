@@ -13,9 +13,9 @@ from rye import Registry
 from rye.items.model import Item, ItemType
 from rye.trust.keys import SigningKey
 from rye.trust.line import sign_bytes
-from rye.trust.model import Origin
 from rye.trust.trust_file import trust_file_bytes, trust_file_name
 from rye.trust.trust_store import TRUSTED_FOLDER
+from tests.support.signed import place
 
 DOCSTRING = '"""'
 
@@ -61,7 +61,7 @@ class Laid:
         suffix = ".py" if item.type is ItemType.TOOL else ".md"
         path = self.project / ".ai" / item.type.folder / f"{item.id}{suffix}"
         path.parent.mkdir(parents=True, exist_ok=True)
-        origin = Origin("project", "", str(item.type), item.id)
+        origin = place(item.id, str(item.type), suffix=".md")
         now = datetime(2026, 2, 18, 12, tzinfo=UTC)
         data = (_code(item, more) if suffix == ".py" else _markdown(item, more)).encode()
         path.write_bytes(sign_bytes(data, suffix=suffix, origin=origin, key=self.key, now=now))

@@ -30,12 +30,12 @@ from rye._process import cores
 from rye.spaces.layout import Layout
 from rye.trust.keys import SigningKey
 from rye.trust.line import sign_bytes
-from rye.trust.model import EnvelopeFormat, Origin, Verdict
+from rye.trust.model import EnvelopeFormat, Verdict
 from rye.trust.trust_file import trust_file_bytes, trust_file_name
 from rye.trust.trust_store import TRUSTED_FOLDER
 from rye.verify.report import VerifiedItem
 from rye.verify.stream import stream_outcomes
-from tests.support.signed import sign_v1
+from tests.support.signed import place, sign_v1
 
 RESULTS = Path(__file__).parent / "results"
 GOALS = {"v2": 0.75, "v1": 0.5}
@@ -60,7 +60,7 @@ def lay(folder: Path, form: EnvelopeFormat, count: int) -> Layout:
         head = (
             f"---\nname: {name}\ncategory: {category}\ntitle: Item {number}\nversion: 1.0.0\n---\n\n# Item {number}\n\n"
         )
-        origin = Origin("project", "", "knowledge", f"{category}/{name}")
+        origin = place(f"{category}/{name}", "knowledge")
         text = (head + _SENTENCE * (SIZE // len(_SENTENCE)))[: SIZE - 300] + "\n"
         data = text.encode()
         path.write_bytes(

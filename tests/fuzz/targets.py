@@ -165,11 +165,10 @@ def _list() -> Target:
     """A list is read or refused, whatever stands in it, and only the signed bytes have a good signature."""
     from rye.errors import RyeError
     from rye.trust.list import ListedFile, add_signature, parse_list, write_list
-    from rye.trust.model import Origin
-    from tests.support.signed import ANN, NOW
+    from tests.support.signed import ANN, NOW, list_place
 
     body = write_list("demo", 1, NOW, [ListedFile("tools/demo/hello.py", "100644", "0" * 64)])
-    origin = Origin("project", "", "list", "demo")
+    origin = list_place()
     good = add_signature(body, origin=origin, key=ANN, now=NOW)
 
     def check(data: bytes) -> None:

@@ -16,20 +16,21 @@ from rye.errors import EnvironmentFault
 from rye.trust.keys import SigningKey
 from rye.trust.line import sign_bytes
 from rye.trust.list import ListedFile, sign_skill
-from rye.trust.model import Origin
+from rye.trust.model import Place
 from rye.trust.trust_file import trust_file_bytes, trust_file_name
 from rye.trust.trust_store import TRUSTED_FOLDER
 from tests.integration.test_cluster_hostile import META, WHOLE, Server, reply
+from tests.support.signed import place, skill_place
 
 pytest.importorskip("opensearchpy", reason="pip install '.[test]' brings it")
 
 KEY = SigningKey.generate()
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 TEXT = b"---\nname: a\n---\n\n# Deploy\n\nSteps\n"
-KNOWLEDGE = Origin("project", "", "knowledge", "ops/a")
+KNOWLEDGE = place("ops/a", "knowledge")
 
 
-def signed(data: bytes = TEXT, *, origin: Origin = KNOWLEDGE, audience: str = "") -> bytes:
+def signed(data: bytes = TEXT, *, origin: Place = KNOWLEDGE, audience: str = "") -> bytes:
     """Return a file signed by the key that the user trusts."""
     return sign_bytes(data, suffix=".md", origin=origin, key=KEY, now=NOW, audience=audience)
 
@@ -38,7 +39,7 @@ class Liar:
     """A cluster that holds one document and says of it what a test wants."""
 
     def __init__(self, folder: Path) -> None:
-        self.roots: list[list[str]] = [["shop", "project", "", "", "", ""]]
+        self.roots: list[list[str]] = [["shop", "project", "", "", "", ".ai"]]
         self.facts: dict[str, Any] = {
             "mark": "m",
             "id": "ops/a",
@@ -139,11 +140,11 @@ def test_attack_a_cluster_cannot_pass_a_condition_on_signatures(query: str, liar
 
 
 ORIGINS: dict[str, list[str]] = {
-    "another owner": ["evil", "project", "", "", "", ""],
-    "the user space": ["shop", "user", "", "", "", ""],
-    "a bundle": ["shop", "system", "shop", "", "", ""],
-    "rye's own items": ["shop", "system", "rye", "", "", ""],
-    "a project with a name": ["shop", "project", "other", "", "", ""],
+    "another owner": ["evil", "project", "", "", "", ".ai"],
+    "the user space": ["shop", "user", "", "", "", ".ai"],
+    "a bundle": ["shop", "system", "shop", "", "", ".ai"],
+    "rye's own items": ["shop", "system", "rye", "", "", ".ai"],
+    "a project with a name": ["shop", "project", "other", "", "", ".ai"],
 }
 
 
@@ -190,8 +191,8 @@ def test_attack_changed_and_swapped_bytes_are_seen(liar: Liar) -> None:
     """Changed bytes are tampered with; those of another item are in a wrong place."""
     liar.hold(signed() + b"\nand more\n")
     assert liar.verdict()[0] == "tampered"
-    liar.hold(signed(origin=KNOWLEDGE._replace(item_id="ops/b")))
-    assert liar.verdict()[0] in {"misplaced", "tampered"}
+    liar.hold(signed(origin=place("ops/b", "knowledge")))
+    assert liar.verdict() == ("misplaced", "signed-elsewhere")
 
 
 def test_attack_a_path_that_is_not_the_items_is_refused(liar: Liar) -> None:
@@ -211,17 +212,16 @@ def test_attack_a_path_that_is_not_the_items_is_refused(liar: Liar) -> None:
 
 
 SKILL = b"---\nname: pdf\ndescription: Read PDF\n---\n\n# PDF\n"
-DIRECTIVE = Origin("project", "", "directive", "pdf")
-ALONE = DIRECTIVE._replace(signed_id="/.claude/skills/pdf/SKILL.md")
+DIRECTIVE = skill_place()
 OTHER = ListedFile("scripts/run.sh", "100755", "1" * 64)
 
 
 def of_skill(liar: Liar, data: bytes, *, listed: bytes = SKILL) -> None:
     """Let the document be the file of a skill that was signed as a whole."""
     files = [ListedFile("SKILL.md", "100644", hashlib.sha256(listed).hexdigest()), OTHER]
-    liar.roots = [["shop", "project", "", ".claude/skills", "skill", ""]]
+    liar.roots = [["shop", "project", "", ".claude/skills", "skill", ".claude/skills"]]
     liar.facts.update(type="directive", id="pdf", path="pdf/SKILL.md")
-    liar.hold(data, sign_skill(files, origin=DIRECTIVE, key=KEY, now=NOW))
+    liar.hold(data, sign_skill(files, origin=DIRECTIVE.of_skill("pdf"), key=KEY, now=NOW))
     liar.source["skill"] = "pdf"
 
 
@@ -240,7 +240,7 @@ def test_attack_a_skill_cannot_borrow_the_list_of_another(liar: Liar) -> None:
     of_skill(liar, SKILL)
     liar.facts.update(id="other", path="other/SKILL.md")
     liar.source["skill"] = "other"
-    assert liar.verdict()[0] in {"misplaced", "tampered"}
+    assert liar.verdict() == ("misplaced", "signed-elsewhere")
 
 
 def test_attack_a_skill_whose_list_is_left_out_is_not_trusted(liar: Liar) -> None:
@@ -248,7 +248,7 @@ def test_attack_a_skill_whose_list_is_left_out_is_not_trusted(liar: Liar) -> Non
     of_skill(liar, SKILL)
     del liar.source["detached"], liar.source["skill"]
     assert liar.verdict() == ("unsigned", "no-envelope")
-    liar.hold(signed(SKILL, origin=ALONE))
+    liar.hold(signed(SKILL, origin=DIRECTIVE))
     assert liar.verdict() == ("partial", "outside-skill")
 
 

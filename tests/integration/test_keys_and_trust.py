@@ -117,7 +117,7 @@ def test_a_team_shares_keys(shop: Workshop, tmp_path: Path) -> None:
     added = answer(other.run("trust", "add", str(trust), "--space", "project", "--yes", "--json"))
     (change,) = added["changes"]
     assert "rye trust endorse" in change["warnings"][0]
-    assert "project-key" in other.run("verify", "tool:demo/*").out
+    assert "foreign-key" in other.run("verify", "tool:demo/*").out
     looked = other.run("trust", "endorse", change["fingerprint"], "--dry-run")
     assert (looked.status, "would endorse" in looked.out) == (0, True)
     assert other.run("trust", "endorse", change["fingerprint"], "--yes").status == 0

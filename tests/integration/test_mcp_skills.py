@@ -15,9 +15,8 @@ from mcp import Client, MCPError, types
 from pydantic import ConfigDict
 
 from rye.trust.line import sign_bytes
-from rye.trust.model import Origin
 from tests.support.mcp_server import ERAS, Session, session, with_client
-from tests.support.signed import ANN, EVE, SIGNED_AT
+from tests.support.signed import ANN, EVE, SIGNED_AT, place
 from tests.support.spacesim import SpaceSim
 
 EXTENSION = "io.modelcontextprotocol/skills"
@@ -106,7 +105,7 @@ def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
     (linked / "notes.txt").symlink_to(found.folder / "secret.txt")
     piped = lay(found, "piped", {"SKILL.md": skill("piped")})
     os.mkfifo(piped / "pipe")
-    origin = Origin("project", "", "directive", "half")
+    origin = place("half", "directive")
     signed = sign_bytes(skill("half"), suffix=".md", origin=origin, key=ANN, now=SIGNED_AT)
     lay(found, "half", {"SKILL.md": signed, "scripts/run.py": b"print('evil')\n"})
     found.add("project", "directives/ops/roll-out.md", ROLL_OUT)

@@ -12,11 +12,10 @@ from rye.cli import main
 from rye.errors import ArgumentError
 from rye.trust.keys import SigningKey
 from rye.trust.line import sign_bytes
-from rye.trust.model import Origin
 from rye.trust.trust_file import sign_trust_file, trust_file_bytes, trust_file_name
 from rye.trust.trust_store import TRUSTED_FOLDER
 from tests.support.files import lay
-from tests.support.signed import PAT, SIGNED_AT
+from tests.support.signed import PAT, SIGNED_AT, place
 from tests.support.spacesim import SpaceSim
 
 HELLO = "tools/demo/hello.py"
@@ -35,7 +34,7 @@ def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpaceSim:
 
 def lay_root(root: Path, who: SigningKey = PAT, *, endorsed_by: SigningKey | None = None) -> Path:
     """Lay a tool with its signer's key and trust file at a place that is none of the spaces."""
-    origin = Origin("project", "", "tool", "demo/hello")
+    origin = place(top=".ai/" if root.name == ".ai" else "")
     name = TRUSTED_FOLDER / trust_file_name(who.public)
     trust = trust_file_bytes(who.public, owner="pat")
     if endorsed_by is not None:
@@ -89,17 +88,17 @@ def test_a_bundle_is_not_trusted_for_being_named(
 
     for folder in (host, items):
         for words in ((), ("--space", "system"), ("tool:demo/*",), (str(folder),)):
-            assert found("--bundle", str(folder), *words) == {"bundle-key"}
+            assert found("--bundle", str(folder), *words) == {"foreign-key"}
         assert found("--bundle", str(folder), "--trust", str(trust_file)) == {"ok"}
-    assert found(str(items)) == {"bundle-key"}
+    assert found(str(items)) == {"foreign-key"}
     for given in ("bundles", "more_bundles"):
         report = Registry(sim.project, user=sim.user, **{given: [host]}).verify(space="system")  # type: ignore[arg-type]
-        assert {each.signature.code for each in report.items if each.bundle == "host"} == {"bundle-key"}
+        assert {each.signature.code for each in report.items if each.bundle == "host"} == {"foreign-key"}
     monkeypatch.setenv("RYE_BUNDLES", str(host))
-    assert found() == {"bundle-key"}
+    assert found() == {"foreign-key"}
     sim.trust(PAT, patterns=("bundle:host",))
     assert found() == {"ok"}
-    assert found(str(items)) == {"bundle-key"}
+    assert found(str(items)) == {"foreign-key"}
 
 
 def test_another_project_is_not_signed_by_its_path(sim: SpaceSim) -> None:

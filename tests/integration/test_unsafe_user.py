@@ -12,6 +12,7 @@ import pytest
 from rye import Registry
 from rye.cli import main
 from rye.embedding.choice import Choice
+from rye.errors import EnvironmentFault
 from rye.registry.state import ranking_of
 from rye.search.settings import chosen_index, read_choice
 from rye.spaces import state
@@ -219,13 +220,15 @@ def test_attack_part_of_the_user_space_is_a_link_into_the_checkout(sim: SpaceSim
 
 
 def test_attack_trust_file_is_a_link_into_the_checkout(sim: SpaceSim) -> None:
-    """That file alone does not count."""
+    """Nothing is judged until the user has put the file itself in its place."""
     sim.sign("project", HELLO, EVE)
     trusted = sim.trust(EVE)
     assert verdicts(sim) == {"trusted"}
     shutil.move(trusted, sim.project / "eve.toml")
     trusted.symlink_to(sim.project / "eve.toml")
-    assert verdicts(sim) == {"trusted", "untrusted"}
+    with pytest.raises(EnvironmentFault) as caught:
+        verdicts(sim)
+    assert caught.value.code == "user-in-project"
 
 
 def verdicts(sim: SpaceSim) -> set[str]:

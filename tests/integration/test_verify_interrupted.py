@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from rye.trust.line import sign_bytes
-from rye.trust.model import Origin
-from tests.support.signed import ANN, SIGNED_AT
+from tests.support.signed import ANN, SIGNED_AT, place
 from tests.support.spacesim import SpaceSim
 from tests.unit.cli.workshop import Workshop, lay
 
@@ -32,7 +31,7 @@ def fill(sim: SpaceSim, number: int) -> None:
     for at in range(number):
         item_id = f"many{at // FOLDER}/t{at}"
         data = f'"""Tool {at}."""\n\n__version__ = "1.0.0"\n'.encode()
-        origin = Origin("project", "", "tool", item_id)
+        origin = place(item_id)
         signed = sign_bytes(data, suffix=".py", origin=origin, key=ANN, now=SIGNED_AT)
         sim.write("project", f"tools/{item_id}.py", signed + b"# more\n" * (at == number - 1))
 

@@ -11,9 +11,8 @@ import pytest
 from rye import Registry
 from rye.errors import RyeError
 from rye.trust.line import sign_bytes, unsigned_bytes
-from rye.trust.model import Origin
 from tests.support.mcp_server import with_client
-from tests.support.signed import ANN, SIGNED_AT
+from tests.support.signed import ANN, SIGNED_AT, place
 from tests.support.spacesim import SpaceSim
 
 WRONG: tuple[Any, ...] = (
@@ -98,7 +97,7 @@ def test_attack_an_odd_byte_in_a_signature_line_hides_no_other_item(sim: SpaceSi
 
 def test_signing_replaces_a_line_that_is_no_text() -> None:
     """What the line held is no part of what is signed."""
-    origin = Origin("project", "", "directive", "odd")
+    origin = place("odd", "directive")
     signed = sign_bytes(ODD, suffix=".md", origin=origin, key=ANN, now=SIGNED_AT)
     assert b"\x80" not in signed
     assert unsigned_bytes(signed, ".md") == unsigned_bytes(ODD, ".md")

@@ -21,9 +21,9 @@ from rye.spaces.layout import Layout
 from rye.spaces.model import Root
 from rye.trust.keys import SigningKey
 from rye.trust.line import sign_bytes
-from rye.trust.model import EnvelopeFormat, Origin
+from rye.trust.model import EnvelopeFormat, Place
 from tests.support.files import lay
-from tests.support.signed import ANN
+from tests.support.signed import ANN, place
 from tests.support.spacesim import SpaceSim
 
 HELLO = "tools/demo/hello.py"
@@ -113,9 +113,9 @@ class Arena:
         assert main(["sign", str(folder), "--project", str(self.sim.project)]) == 0
         return folder
 
-    def place(self) -> Origin:
+    def place(self) -> Place:
         """Return where the honest tool stands."""
-        return Origin("project", "", "tool", "demo/hello")
+        return place()
 
 
 def _read(status: int, text: str) -> Found:

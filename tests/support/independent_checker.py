@@ -11,8 +11,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -58,7 +60,8 @@ def expected(path: Path, root: Path, bundle_id: str, trust_pems: Iterable[str]) 
 
 NEWER = re.compile(
     rb"rye:signed:v2:(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ):(?P<digest>[0-9a-f]{64}):(?P<signature>[\w-]{86})"
-    rb":(?P<key>[0-9a-f]{64})(?::(?P<suffix>\.[a-z0-9]{1,16}))?(?::(?P<audience>[a-z0-9](?:[a-z0-9._/-]{0,98}[a-z0-9])?))?"
+    rb":(?P<key>[0-9a-f]{64}):(?P<place>(?:directive|tool|knowledge|skill|list|settings|trust):[A-Za-z0-9._~/@+=,%-]*)"
+    rb"(?::(?P<audience>[a-z0-9](?:[a-z0-9._/-]{0,98}[a-z0-9])?))?"
 )
 MARKS = {
     ".md": (b"<!-- ", b" -->"),
@@ -76,7 +79,7 @@ def verdict_on_v2(
     *,
     pems: Iterable[str],
     audience: str = "",
-    names: tuple[str, str] = ("tool", "demo/hello"),
+    place: str = "tool:.ai/tools/demo/hello.py",
 ) -> str:
     """Return the verdict on a file of format v2 whose keys have no limits.
 
@@ -86,7 +89,7 @@ def verdict_on_v2(
         suffix: Its extension.
         pems: The trusted keys, as PEM.
         audience: The one that is demanded.
-        names: Type and id.
+        place: Where the file is, as its line must state it.
     """
     lines = re.findall(rb"[^\n]*\n|[^\n]+", data) or [b""]
     mark = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
@@ -109,15 +112,15 @@ def verdict_on_v2(
     if b"rye:signed:" not in line:
         return "tampered" if suffix == ".json" else "unsigned"
     match = NEWER.fullmatch(line[len(before) : len(line) - len(after + ending)])
-    if match is None or line != before + match[0] + after + ending:
+    if match is None or not has_one_spelling(match["place"]) or line != before + match[0] + after + ending:
         return "tampered"
     if hashlib.sha256(content).hexdigest().encode() != match["digest"]:
         return "tampered"
-    keys = {name: key for pem in pems for name, key in names_of(pem)}
+    keys = {name: key for pem in pems for name, key in names_of(pem)[1:2]}
     if match["key"].decode() not in keys:
         return "untrusted"
-    said, bound = match["audience"] or b"", match["suffix"] or b""
-    parts = [*(name.encode() for name in names), match["time"], match["digest"], *filter(None, (bound, said))]
+    said = match["audience"] or b""
+    parts = [match["place"], match["time"], match["digest"], *filter(None, (said,))]
     message = label + b"".join(b" %d %b" % (len(part), part) for part in parts)
     try:
         keys[match["key"].decode()].verify(base64.urlsafe_b64decode(match["signature"] + b"=="), message)
@@ -125,7 +128,16 @@ def verdict_on_v2(
         return "tampered"
     if audience not in {"", said.decode()}:
         return "untrusted"
-    return "trusted" if bound.decode() in {"", suffix} else "misplaced"
+    return "trusted" if match["place"].decode() == place else "misplaced"
+
+
+def has_one_spelling(place: bytes) -> bool:
+    """Return whether a stated place is percent-encoded in the only way."""
+    word, _, name = place.decode().partition(":")
+    path = unquote(name, errors="surrogatepass")
+    return (
+        place.decode() == f"{word}:{quote(unicodedata.normalize('NFC', path), safe='/@+=,~', errors='surrogatepass')}"
+    )
 
 
 def sha256(text: str) -> str:
@@ -216,14 +228,16 @@ def verdict_on_skill(
     )
     if listed != here or hashlib.sha256(here).hexdigest().encode() != match["digest"]:
         return "tampered"
-    keys = {name: key for pem in pems for name, key in names_of(pem)}
+    keys = {name: key for pem in pems for name, key in names_of(pem)[1:2]}
     if match["key"].decode() not in keys:
         return "untrusted"
     said = match["audience"] or b""
-    parts = [b"directive", skill.encode(), match["time"], match["digest"], *([said] if said else [])]
+    parts = [match["place"], match["time"], match["digest"], *([said] if said else [])]
     message = b"rye:signed:v2:skill" + b"".join(b" %d %b" % (len(part), part) for part in parts)
     try:
         keys[match["key"].decode()].verify(base64.urlsafe_b64decode(match["signature"] + b"=="), message)
     except InvalidSignature:
         return "tampered"
-    return "trusted" if audience in {"", said.decode()} else "untrusted"
+    if audience not in {"", said.decode()}:
+        return "untrusted"
+    return "trusted" if match["place"] == f"skill:{skill}".encode() else "misplaced"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rye.trust.trust_file import trust_file_bytes, trust_file_name
 from rye.trust.trust_store import TRUSTED_FOLDER
-from tests.support.signed import ANN, EVE, place, sign
+from tests.support.signed import ANN, EVE, place, sign, skill_place
 from tests.support.typist import Typist
 
 PICTURE = Path(__file__).resolve().parents[2] / ".github" / "search.svg"
@@ -41,7 +41,7 @@ description: Refund an order in full or in part, and tell the customer.
 Check the payment first, then run the tool shop/refund.
 """
 
-_PLACE = place("refund-order", "directive")._replace(signed_id="/.claude/skills/refund-order/SKILL.md")
+_PLACE = skill_place("refund-order")
 
 _TOOL = b'''"""Refunds an order through the payment service."""
 

@@ -19,7 +19,7 @@ from rye.trust.evidence import inspect
 from rye.trust.judge import judge
 from rye.trust.keys import SigningKey
 from rye.trust.line import COMMENT_MARKS, encode_signature, sign_bytes, sign_detached, unsigned_bytes
-from rye.trust.model import EnvelopeFormat, Origin, Placement, Signature
+from rye.trust.model import EnvelopeFormat, Place, Placement, Signature
 from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope
 from rye.trust.trust_set import TrustSet
 
@@ -35,8 +35,8 @@ def key(name: str) -> SigningKey:
     return SigningKey.from_seed(hashlib.sha256(f"test key of {name}".encode()).digest())
 
 
-ANN, BEA, DAN, ENDORSED, EVE, NARROW, OLD, PAT, REVOKED, UNREAD = map(
-    key, ("ann", "bea", "dan", "endorsed", "eve", "narrow", "old", "pat", "revoked", "unread")
+ANN, BEA, DAN, ENDORSED, EVE, NARROW, OLD, PAT, REVOKED = map(
+    key, ("ann", "bea", "dan", "endorsed", "eve", "narrow", "old", "pat", "revoked")
 )
 
 
@@ -57,8 +57,6 @@ TRUST = TrustSet(
         entry(OLD, owner="old", not_after=datetime(2026, 4, 1, tzinfo=UTC)),
         entry(NARROW, owner="narrow", patterns=("other/*", "knowledge:demo/*")),
         entry(REVOKED, owner="rev", revoked=Revocation("stolen", "2026-05-01")),
-        entry(UNREAD, TrustScope.NAMED, owner="una"),
-        entry(UNREAD, source="una.toml", unread="una.toml is not TOML"),
     )
 )
 """ann is the user's own key; the bundle shop is pinned to bea's, and brings dan's as well; the bundle stall brings
@@ -68,20 +66,42 @@ FOR_OPS = replace(TRUST, audience="acme/ops")
 """The same keys, for a user who demands an audience."""
 
 
-def place(item_id: str = "demo/hello", item_type: str = "tool", *, space: str = "project", bundle: str = "") -> Origin:
-    """Return where a file is."""
-    return Origin(space, bundle, item_type, item_id)
+def place(
+    item_id: str = "demo/hello",
+    item_type: str = "tool",
+    *,
+    space: str = "project",
+    bundle: str = "",
+    suffix: str = "",
+    top: str = ".ai/",
+) -> Place:
+    """Return the place of an item below the ``.ai``, or another folder, of a project, home folder or bundle."""
+    folder, ending = {"tool": ("tools", ".py"), "directive": ("directives", ".md")}.get(item_type, (item_type, ".md"))
+    path = f"{top}{folder}/{item_id}{suffix or ending}"
+    return Place(space, bundle, "", "item", item_type, item_id, path, path)
 
 
-def declare(origin: Origin) -> dict[str, str]:
-    """Return name and category as an honest file at ``origin`` states them."""
-    folder, _, stem = origin.item_id.rpartition("/")
+def list_place(path: str = ".ai", *, space: str = "project", bundle: str = "", client: str = "") -> Place:
+    """Return the place of the list of a folder."""
+    return Place(space, bundle, client, "list", "", path, path, path)
+
+
+def skill_place(item_id: str = "pdf", *, space: str = "project", client: str = ".claude/skills") -> Place:
+    """Return the place of the directive of a skill."""
+    path = f"{client}/{item_id}/SKILL.md"
+    name = f"{item_id.rpartition('/')[2]}/SKILL.md"
+    return Place(space, "", client, "skill", "directive", item_id, path, name)
+
+
+def declare(origin: Place) -> dict[str, str]:
+    """Return name and category as an honest file at a place states them."""
+    folder, _, stem = origin.id.rpartition("/")
     return {"name": stem, "category": folder}
 
 
 def verdict(
     data: bytes,
-    origin: Origin | None = None,
+    origin: Place | None = None,
     *,
     trust: TrustSet = TRUST,
     declared: Mapping[str, str] | None = None,
@@ -98,7 +118,7 @@ def sign(
     data: bytes,
     who: SigningKey = ANN,
     *,
-    origin: Origin | None = None,
+    origin: Place | None = None,
     suffix: str = ".py",
     form: EnvelopeFormat = EnvelopeFormat.V2,
     audience: str = "",
@@ -131,15 +151,15 @@ def moved(signed: bytes, data: bytes) -> bytes:
     return html(line.decode()) + data
 
 
-def unbound(data: bytes, origin: Origin | None = None) -> str:
-    """Return an envelope for line 1 as it was before lines named an extension or stood in front matter."""
+def at_top(data: bytes, origin: Place | None = None) -> str:
+    """Return an envelope that is made for line 1 of a file."""
     signed = sign_detached(data, placement=Placement.TOP, origin=origin or place(), key=ANN, now=SIGNED_AT)
     return signed.decode().strip()
 
 
 def above(data: bytes) -> bytes:
-    """Sign Markdown as before front matter held the line: on line 1."""
-    return html(unbound(data, NOTE_PLACE)) + data
+    """Sign Markdown on line 1, above any front matter."""
+    return html(at_top(data, NOTE_PLACE)) + data
 
 
 def old_envelope(covered: bytes, who: SigningKey = ANN, *, ryeos: bool = False, tail: str = "") -> str:
@@ -147,7 +167,7 @@ def old_envelope(covered: bytes, who: SigningKey = ANN, *, ryeos: bool = False, 
     digest = hashlib.sha256(covered).hexdigest()
     raw = who.sign(digest.encode())
     if ryeos:
-        name, signature = who.public.raw_fingerprint, base64.b64encode(raw).decode()
+        name, signature = who.public.names[2], base64.b64encode(raw).decode()
         return f"ryeos:signed:{WHEN}:{digest}:{signature}:{name}{tail}"
     signature = base64.urlsafe_b64encode(raw).decode()
     return f"rye:signed:{WHEN}:{digest}:{signature}:{who.public.fingerprint[:16]}{tail}"
@@ -172,6 +192,7 @@ FRONT = b"---\nname: hello\ncategory: demo\n---\n\n"
 
 DIRECTIVE_PLACE = place(item_type="directive")
 NOTE_PLACE = place(item_type="knowledge")
+SH_PLACE, TS_PLACE = place(suffix=".sh"), place(suffix=".ts")
 
 
 def replace_once(data: bytes, old: bytes, new: bytes) -> bytes:
@@ -186,7 +207,7 @@ class Golden:
 
     code: str
     make: Callable[[], bytes]
-    origin: Origin = field(default_factory=place)
+    origin: Place = field(default_factory=place)
     declared: Mapping[str, str] = field(default_factory=dict)
     trust: TrustSet = TRUST
 
@@ -203,18 +224,16 @@ def _digest_of(data: bytes) -> bytes:
 GOLDEN: Mapping[str, Golden] = {
     # trusted
     "v2.py": Golden("ok", lambda: sign(TOOL)),
-    "v2-no-extension.py": Golden("ok", lambda: hashed(unbound(TOOL)) + TOOL),
-    "v2-no-extension.sh": Golden("ok", lambda: hashed(unbound(TOOL)) + TOOL),
+    "v2-quoted.py": Golden("ok", lambda: sign(TOOL, origin=place("d\u00e9mo/a b")), place("de\u0301mo/a b")),
     "v2.md": Golden("ok", lambda: sign(NOTE, origin=NOTE_PLACE, suffix=".md"), NOTE_PLACE, declare(NOTE_PLACE)),
-    "v2.ts": Golden("ok", lambda: sign(b"export const a = 1;\n", suffix=".ts")),
-    "v2-below-shebang.sh": Golden("ok", lambda: sign(SCRIPT, suffix=".sh")),
+    "v2.ts": Golden("ok", lambda: sign(b"export const a = 1;\n", suffix=".ts", origin=TS_PLACE), TS_PLACE),
+    "v2-below-shebang.sh": Golden("ok", lambda: sign(SCRIPT, suffix=".sh", origin=SH_PLACE), SH_PLACE),
     "v2-crlf.py": Golden("ok", lambda: sign(TOOL.replace(b"\n", b"\r\n"))),
     "v2-bom.py": Golden("ok", lambda: sign(b"\xef\xbb\xbf" + TOOL)),
     "v2-bundle.py": Golden("ok", lambda: sign(TOOL, BEA), place(space="system", bundle="shop")),
     "v2-audience.py": Golden("ok", lambda: sign(TOOL, audience="acme/ops"), trust=FOR_OPS),
     "v2-audience.md": Golden("ok", lambda: sign(NOTE, origin=NOTE_PLACE, suffix=".md", audience="acme"), NOTE_PLACE),
     "v2-front-matter.md": Golden("ok", lambda: sign(FRONT + NOTE, origin=NOTE_PLACE, suffix=".md"), NOTE_PLACE),
-    "v2-above-front-matter.md": Golden("ok", lambda: above(FRONT + NOTE), NOTE_PLACE),
     "v1.py": Golden("ok-unbound", lambda: sign(TOOL, form=EnvelopeFormat.V1), place(), declare(place())),
     "v1-provider.py": Golden("ok-unbound", lambda: hashed(old_envelope(TOOL, tail="|registry@ann")) + TOOL),
     "v1-unpadded.py": Golden("ok-unbound", lambda: hashed(old_envelope(TOOL).replace("=", "")) + TOOL),
@@ -225,14 +244,13 @@ GOLDEN: Mapping[str, Golden] = {
     # untrusted
     "unknown-key.py": Golden("unknown-key", lambda: sign(TOOL, EVE)),
     "revoked.py": Golden("revoked", lambda: sign(TOOL, REVOKED)),
-    "trust-unread.py": Golden("trust-unread", lambda: sign(TOOL, UNREAD)),
     "expired.py": Golden("expired", lambda: sign(TOOL, OLD)),
     "namespace.py": Golden("limited", lambda: sign(TOOL, NARROW)),
-    "bundle-key.py": Golden("bundle-key", lambda: sign(TOOL, DAN), place(space="system", bundle="stall")),
+    "bundle-key.py": Golden("foreign-key", lambda: sign(TOOL, DAN), place(space="system", bundle="stall")),
     "signer-changed.py": Golden("signer-changed", lambda: sign(TOOL, DAN), place(space="system", bundle="shop")),
     "foreign-bundle.py": Golden("limited", lambda: sign(TOOL, BEA), place(space="system", bundle="rival")),
     "foreign-project.py": Golden("foreign-key", lambda: sign(TOOL, ENDORSED), place(space="user")),
-    "project-key.py": Golden("project-key", lambda: sign(TOOL, PAT)),
+    "project-key.py": Golden("foreign-key", lambda: sign(TOOL, PAT)),
     "other-audience.py": Golden("audience", lambda: sign(TOOL, audience="acme/shop"), trust=FOR_OPS),
     "no-audience.py": Golden("audience", lambda: sign(TOOL), trust=FOR_OPS),
     # partial
@@ -250,26 +268,34 @@ GOLDEN: Mapping[str, Golden] = {
         "misplaced", lambda: sign(TOOL, form=EnvelopeFormat.V1), place("demo/other"), declare(place())
     ),
     "signed-elsewhere.py": Golden("signed-elsewhere", lambda: sign(TOOL), place("demo/other"), declare(place())),
-    "extension.sh": Golden("extension", lambda: sign(TOOL)),
+    "extension.sh": Golden("signed-elsewhere", lambda: sign(TOOL), SH_PLACE),
+    "renamed.py": Golden("signed-elsewhere", lambda: sign(TOOL), place("demo/other")),
     # tampered
     "digest.py": Golden("digest", lambda: sign(TOOL) + b"print('more')\n"),
     "line-ends.py": Golden("line-ends", lambda: sign(TOOL).replace(b"\n", b"\r\n")),
     "signature.py": Golden("signature", lambda: _flip(sign(TOOL), _digest_of(TOOL))),
     "re-dated.py": Golden("signature", lambda: replace_once(sign(TOOL), b"2026-03-01", b"2031-03-01")),
-    "renamed.py": Golden("signature", lambda: sign(TOOL), place("demo/other")),
     "audience-stripped.py": Golden("signature", lambda: sign(TOOL, audience="acme").replace(b":acme\n", b"\n")),
     "audience-added.py": Golden("signature", lambda: sign(TOOL).replace(b"\n", b":acme/ops\n", 1), trust=FOR_OPS),
-    "extension-stripped.py": Golden("signature", lambda: sign(TOOL).replace(b":.py\n", b"\n")),
-    "extension-changed.sh": Golden("signature", lambda: sign(TOOL).replace(b":.py\n", b":.sh\n")),
-    "extension-added.py": Golden("signature", lambda: hashed(f"{unbound(TOOL)}:.py") + TOOL),
-    "extension-behind-the-audience.py": Golden(
-        "malformed", lambda: sign(TOOL, audience="acme").replace(b":.py:acme", b":acme:.py")
+    "place-changed.py": Golden("signature", lambda: replace_once(sign(TOOL), b"tools/demo/", b"tools/ops/")),
+    "type-changed.py": Golden("signature", lambda: replace_once(sign(TOOL), b":tool:", b":knowledge:")),
+    "place-stripped.py": Golden("malformed", lambda: replace_once(sign(TOOL), b":tool:.ai/tools/demo/hello.py", b"")),
+    "place-quoted.py": Golden("malformed", lambda: replace_once(sign(TOOL), b"demo/hello.py", b"demo%2Fhello.py")),
+    "place-in-small-hex.py": Golden(
+        "malformed", lambda: replace_once(sign(TOOL, origin=place("a b")), b"%20", b"%2a"), place("a b")
+    ),
+    "place-behind-the-audience.py": Golden(
+        "malformed",
+        lambda: replace_once(
+            sign(TOOL, audience="acme"), b":tool:.ai/tools/demo/hello.py:acme", b":acme:tool:.ai/tools/demo/hello.py"
+        ),
     ),
     "audience-in-capitals.py": Golden("malformed", lambda: sign(TOOL, audience="acme").replace(b":acme", b":Acme")),
     "malformed.py": Golden("malformed", lambda: replace_once(sign(TOOL), b"2026-03-01T", b"2026-13-01T")),
+    "above-front-matter.md": Golden("malformed", lambda: above(FRONT + NOTE), NOTE_PLACE),
     "above-shebang.sh": Golden("malformed", lambda: hashed(old_envelope(SCRIPT)) + SCRIPT),
     "moved-above-front-matter.md": Golden(
-        "signature", lambda: moved(sign(FRONT + NOTE, origin=NOTE_PLACE, suffix=".md"), FRONT + NOTE), NOTE_PLACE
+        "malformed", lambda: moved(sign(FRONT + NOTE, origin=NOTE_PLACE, suffix=".md"), FRONT + NOTE), NOTE_PLACE
     ),
     "v2-provider.py": Golden("malformed", lambda: sign(TOOL).replace(b"\n", b"|registry@eve\n", 1)),
     "encoding.py": Golden("encoding", lambda: hashed(old_envelope(TOOL).replace("==", "=")) + TOOL),

@@ -29,11 +29,11 @@ from rye.trust.evidence import inspect
 from rye.trust.judge import judge
 from rye.trust.keys import SigningKey
 from rye.trust.line import sign_bytes, sign_detached
-from rye.trust.model import EnvelopeFormat, Origin
+from rye.trust.model import EnvelopeFormat
 from rye.trust.trust_file import sign_trust_file, trust_file_bytes, trust_file_name
 from rye.trust.trust_store import TRUSTED_FOLDER, load_trust
 from tests.support.naive_docs import NaiveDoc
-from tests.support.signed import ANN, EVE, SIGNED_AT, WHEN, key, replace_once, sign_v1
+from tests.support.signed import ANN, EVE, SIGNED_AT, WHEN, key, place, replace_once, sign_v1
 
 __all__ = ["FURNITURE", "LATER", "SpaceSim", "furnish", "no_own_items", "split_path"]
 
@@ -121,7 +121,7 @@ class SpaceSim:
         path = self.path(source, rel)
         kind, item_id, suffix = split_path(rel)
         space, _, bundle = source.partition(":")
-        origin = Origin(space, bundle, kind, item_id)
+        origin = place(item_id, kind, space=space, bundle=bundle, suffix=suffix)
         data, by = path.read_bytes(), who or self.signer(source)
         if suffix == ".json":
             path.with_name(f"{path.name}.sig").write_bytes(sign_detached(data, origin=origin, key=by, now=SIGNED_AT))
@@ -199,7 +199,7 @@ class SpaceSim:
         folder = trusted or self.root(f"system:{bundle}") / TRUSTED_FOLDER
         for entry in load_trust(named=[folder]).trust.entries:
             pin = (TRUSTED_FOLDER / trust_file_name(entry.public)).as_posix()
-            if not entry.blocks_key and not self.path("user", pin).exists():
+            if not entry.revoked and not self.path("user", pin).exists():
                 self.write(
                     "user", pin, trust_file_bytes(entry.public, owner=entry.owner, patterns=(f"bundle:{bundle}",))
                 )
@@ -247,7 +247,7 @@ class SpaceSim:
                 kind, item_id, suffix = split_path(rel)
                 data = self.path(source, rel).read_bytes()
                 item = parse(data, item_type=kind, item_id=item_id, suffix=suffix)
-                origin = Origin(space, bundle, kind, item_id)
+                origin = place(item_id, kind, space=space, bundle=bundle, suffix=suffix)
                 beside = self.path(source, f"{rel}.sig")
                 evidence = inspect(
                     data,

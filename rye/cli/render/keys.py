@@ -137,11 +137,7 @@ def render_signers(signers: BundleSigners, planned: Sequence[TrustChange], termi
     for signer in signers.signers:
         entry = signer.entry
         state = (
-            ", revoked by the bundle itself"
-            if entry.blocks_key
-            else ", trusted for it already"
-            if signer.trusted
-            else ""
+            ", revoked by the bundle itself" if entry.revoked else ", trusted for it already" if signer.trusted else ""
         )
         yield f"key          {terminal.style(inline(entry.fingerprint), 'cyan')}{state}"
         yield f"owner        {inline(entry.owner) or 'none named'} (as the bundle says)"

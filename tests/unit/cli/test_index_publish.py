@@ -53,9 +53,9 @@ def test_a_dry_run_lists_each_change(run: Run, project: Path) -> None:
         status, said = run("publish", ADDRESS, "--dry-run")
         assert status == 0
         assert said.splitlines()[-4:-1] == [
-            "- knowledge:item-0  knowledge/item-0.md",
-            "~ knowledge:item-1  knowledge/item-1.md",
-            "+ knowledge:new  knowledge/new.md",
+            "- knowledge:item-0  .ai/knowledge/item-0.md",
+            "~ knowledge:item-1  .ai/knowledge/item-1.md",
+            "+ knowledge:new  .ai/knowledge/new.md",
         ]
         assert "1 would be added, 1 would be changed, 1 would be removed" in said
 

@@ -16,7 +16,7 @@ from rye.errors import EnvironmentFault, SigningError
 from rye.keyring.lists import find_root, sign_list
 from rye.spaces.layout import Layout
 from rye.trust.keys import SigningKey
-from rye.trust.list import add_signature, parse_list
+from rye.trust.list import add_signature
 from tests.support.fake_cluster import FakeCluster
 from tests.support.signed import ANN, EVE, SIGNED_AT
 from tests.support.spacesim import SpaceSim
@@ -140,7 +140,7 @@ def test_attack_on_a_cluster_a_withheld_list_is_found(shelf: Shelf) -> None:
     shelf.notes["lists"].clear()
     verdicts, said = shelf.read()
     assert verdicts == GOOD | {"ops/plain": "no-envelope"}
-    assert "had a signed list of project project, and it is gone [list-gone]" in said
+    assert "had a signed list of project project .ai, and it is gone [list-gone]" in said
 
 
 def swap(shelf: Shelf, data: bytes) -> None:
@@ -183,8 +183,7 @@ def test_attack_on_a_cluster_a_list_by_somebody_else_does_not_count(shelf: Shelf
     """No key that counts here has signed it."""
     body = shelf.list.read_bytes().split(b"\n", 1)[1]
     _, root = find_root(Layout.find(project=shelf.sim.project, user=shelf.sim.user, bundles=()))
-    origin = root.origin("list", parse_list(shelf.list.read_bytes()).name)
-    swap(shelf, add_signature(body, origin=origin, key=EVE, audience="", now=SIGNED_AT))
+    swap(shelf, add_signature(body, origin=root.list_place, key=EVE, audience="", now=SIGNED_AT))
     verdicts, said = shelf.read()
     assert verdicts == GOOD | {"ops/plain": "unknown-key"}
     assert "[list-signer]" in said
@@ -210,7 +209,7 @@ def test_attack_on_a_cluster_the_list_of_another_project_is_known_by_its_name(sh
     other.project = other.folder / "second"
     other.add("project", SIGNED, "# Signed\n")
     swap(shelf, Shelf(other, shelf.fake).list_items())
-    assert "the list is that of 'second/.ai', this is 'project/.ai' [list-name]" in shelf.read()[1]
+    assert "the list is that of 'second', this is 'project' [list-name]" in shelf.read()[1]
 
 
 def test_attack_on_a_cluster_an_older_generation_is_found(shelf: Shelf) -> None:

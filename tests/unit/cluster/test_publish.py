@@ -133,7 +133,7 @@ def test_a_dry_run_names_each_change_and_makes_none(fake: FakeCluster, shop: Any
     (one.folder / ".ai/knowledge/ops/item-1.md").unlink()
     report = one.publish(dry_run=True)
     assert [(each.action, each.id) for each in report.changes] == [("change", "ops/item-0"), ("remove", "ops/item-1")]
-    assert report.changes[0].path == "knowledge/ops/item-0.md"
+    assert report.changes[0].path == ".ai/knowledge/ops/item-0.md"
     assert len(held(fake, "shop")) == 2
 
 

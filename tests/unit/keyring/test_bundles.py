@@ -74,9 +74,9 @@ def codes(sim: SpaceSim) -> dict[str, str]:
 
 
 def test_what_is_trusted_counts_for_this_bundle_alone(sim: SpaceSim) -> None:
-    """Before it nothing does; after it the keys that were confirmed do, within the limits that the bundle states."""
+    """Before it nothing does; after it the keys that were confirmed do."""
     partial = {"directives/demo/hello.md": "outside-directive"}
-    assert codes(sim) == {HELLO: "bundle-key", OTHER: "bundle-key", MORE: "no-envelope"} | partial
+    assert codes(sim) == {HELLO: "foreign-key", OTHER: "foreign-key", MORE: "no-envelope"} | partial
     assert accept(sim, SHOP) == ["trusted shop"]
     assert codes(sim) == {HELLO: "ok", OTHER: "ok", MORE: "no-envelope"} | partial
     sim.add("project", HELLO, TEXT, SHOP)
@@ -85,10 +85,8 @@ def test_what_is_trusted_counts_for_this_bundle_alone(sim: SpaceSim) -> None:
     sim.add("system:shop", OTHER, TEXT, PAT)
     assert codes(sim)[OTHER] == "signer-changed"
     assert sorted(accept(sim)) == ["trusted pat", "unchanged shop"]
-    assert limits(sim)["pat"] == ("bundle:shop demo/*",)
-    sim.write("system:shop", "tools/elsewhere/x.py", TEXT)
-    sim.sign("system:shop", "tools/elsewhere/x.py", PAT)
-    assert (codes(sim)[OTHER], codes(sim)["tools/elsewhere/x.py"]) == ("ok", "limited")
+    assert limits(sim)["pat"] == ("bundle:shop",)
+    assert codes(sim)[OTHER] == "ok"
 
 
 def test_attack_a_list_that_cannot_be_read_names_no_signer(sim: SpaceSim) -> None:
@@ -124,7 +122,7 @@ def test_attack_trust_files_of_a_bundle_that_change_during_the_question(sim: Spa
     sim.trust(PAT, "system:shop", owner="mallory")
     sim.delete("system:shop", (TRUSTED_FOLDER / trust_file_name(SHOP.public)).as_posix())
     trust_bundle(trust, found, found.fingerprints)
-    assert limits(sim) == {"shop": ("bundle:shop",), "pat": ("bundle:shop demo/*",)}
+    assert limits(sim) == {"shop": ("bundle:shop",), "pat": ("bundle:shop",)}
 
 
 @pytest.mark.parametrize("who", ["stranger", "revoked by the user", "revoked by the bundle", "nobody"])

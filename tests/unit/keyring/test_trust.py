@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rye import Registry
-from rye.errors import NotFoundError, SigningError
+from rye.errors import EnvironmentFault, NotFoundError, SigningError
 from rye.keyring.changes import TrustChange, write_changes
 from rye.keyring.trust import Trust
 from rye.keyring.trust_list import TrustedKey
@@ -78,18 +79,17 @@ def test_a_key_that_is_added_counts_from_then_on(sim: SpaceSim, tmp_path: Path) 
         change = do(trust.add(given))
         assert (change.action, change.fingerprint) == ("added", PAT.public.fingerprint)
         assert code(sim) == "ok"
-        assert do(trust.remove(PAT.public.fingerprint[:16])).action == "removed"
+        assert do(trust.remove(PAT.public.fingerprint)).action == "removed"
     sim.trust(PAT, "project", owner="pat")
-    assert code(sim) == "project-key"
+    assert code(sim) == "foreign-key"
     assert do(trust.add(PAT.public.fingerprint)).owner == "pat"
     assert code(sim) == "ok"
 
 
-@pytest.mark.parametrize("digits", [64, 16])
-def test_attack_a_file_named_like_a_fingerprint(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, digits: int) -> None:
+def test_attack_a_file_named_like_a_fingerprint(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the working directory, eve's trust file has the name of pat's fingerprint: pat's key is meant, or none."""
     monkeypatch.chdir(sim.folder)
-    name = PAT.public.fingerprint[:digits]
+    name = PAT.public.fingerprint
     (sim.folder / name).write_bytes(trust_file_bytes(EVE.public, owner="pat"))
     trust = trust_of(sim)
     for use in (trust.add, trust.revoke, trust.remove, partial(trust.endorse, key=ANN)):
@@ -118,7 +118,7 @@ def test_revocation_beats_every_other_file(sim: SpaceSim) -> None:
     do(trust.endorse(PAT.public.fingerprint, ANN))
     assert (code(sim), code(sim, "system:shop")) == ("ok", "ok")
     do(trust.revoke(PAT.public.fingerprint, reason="stolen", date="2026-05-01"))
-    do(trust.revoke(SHOP.public.fingerprint[:16]))
+    do(trust.revoke(SHOP.public.fingerprint))
     assert (code(sim), code(sim, "system:shop")) == ("revoked", "revoked")
     listed = row(trust, PAT, "project")
     assert (listed.code, listed.reason.endswith("is revoked: stolen, 2026-05-01")) == ("revoked", True)
@@ -147,29 +147,37 @@ def test_a_revocation_is_not_lifted_by_accident(sim: SpaceSim) -> None:
 def test_the_key_of_a_project_counts_once_its_file_is_signed(sim: SpaceSim) -> None:
     """By a key that the user trusts without limits, and no longer when the file changes."""
     trust, path = trust_of(sim), sim.trust(PAT, "project", owner="pat")
-    assert (row(trust, PAT, "project").code, code(sim)) == ("project-key", "project-key")
+    assert (row(trust, PAT, "project").code, code(sim)) == ("foreign-key", "foreign-key")
     assert trust.endorse(str(path), None).writes == ()
     change = do(trust.endorse(str(path), EVE))
     assert "it does not count for you" in change.warnings[0]
-    assert code(sim) == "project-key"
+    assert code(sim) == "foreign-key"
     assert do(trust.endorse(PAT.public.fingerprint, ANN)).warnings == ()
     assert (row(trust, PAT, "project").counts, code(sim)) == (True, "ok")
     assert row(trust, PAT, "project").reason.startswith("for every item of this project: its trust file is signed with")
     path.write_bytes(path.read_bytes().replace(b'owner = "pat"', b'owner = "ann"'))
-    assert code(sim) == "project-key"
+    assert code(sim) == "foreign-key"
 
 
 @pytest.mark.parametrize("source", ["user", "project"])
 def test_attack_a_garbage_trust_file_says_the_same_everywhere(sim: SpaceSim, source: str) -> None:
-    """A file that cannot be read bars its key for verify, and the list says where the key does not count."""
+    """The user's own is an error of verify, search and the list alike; a project's is left out, and named."""
     do(trust_of(sim).add(raw(PAT.public)))
-    name = trust_file_name(PAT.public) if source == "project" else f"{PAT.public.fingerprint[:16]}.toml"
-    path = sim.write(source, f"{TRUSTED_FOLDER}/{name}", b"garbage")
-    assert code(sim) == "trust-unread"
-    rows = [each for each in trust_of(sim).list().keys if each.fingerprint == PAT.public.fingerprint]
-    assert "trust-unread" in {each.code for each in rows}
-    assert all(not each.counts or f"{path} cannot be read" in each.reason for each in rows)
-    assert [each.counts for each in rows if each.scope == source and source == "user"] in ([], [False, False])
+    path = sim.write(source, f"{TRUSTED_FOLDER}/{trust_file_name(EVE.public)}", b"garbage")
+    calls: tuple[Callable[[], object], ...] = (
+        partial(code, sim),
+        trust_of(sim).list,
+        partial(sim.registry().search, "hello"),
+        partial(sim.registry().get, "tool:demo/hello"),
+    )
+    if source == "project":
+        assert code(sim) == "ok"
+        assert any(f"trust file {path} is left out" in text for text in trust_of(sim).list().warnings)
+        return
+    for call in calls:
+        with pytest.raises(SigningError) as caught:
+            call()
+        assert (caught.value.code, str(path) in caught.value.message) == ("trust-file", True)
 
 
 @POSIX
@@ -185,15 +193,18 @@ def test_an_organisation_ships_trust_files(sim: SpaceSim, monkeypatch: pytest.Mo
     assert code(sim) == "unknown-key"
     assert any("no trust file in" in text for text in trust_of(sim).list().warnings)
     folder.chmod(0o755)
-    (folder / "pat.toml").chmod(0o666)
+    monkeypatch.setenv("RYE_TRUST_DIR", str(sim.folder / "missing"))
     assert code(sim) == "unknown-key"
+    assert trust_of(sim).list().warnings
+    (folder / "pat.toml").chmod(0o666)
     inside = sim.project / "keys"
     inside.mkdir()
     (inside / "pat.toml").write_bytes(trust_file_bytes(PAT.public, owner="pat"))
-    for named in (inside, sim.folder / "missing"):
+    for named, expected in ((folder, "unsafe-owner"), (inside, "user-in-project")):
         monkeypatch.setenv("RYE_TRUST_DIR", str(named))
-        assert code(sim) == "unknown-key"
-        assert trust_of(sim).list().warnings
+        with pytest.raises(EnvironmentFault) as caught:
+            code(sim)
+        assert caught.value.code == expected
 
 
 def test_link_among_the_trust_files_of_a_project(sim: SpaceSim) -> None:

@@ -33,7 +33,7 @@ PLACES = {
 @pytest.fixture
 def root(tmp_path: Path) -> Root:
     """Return an empty project."""
-    return Root(Space.PROJECT, tmp_path)
+    return Root(Space.PROJECT, tmp_path, prefix=".ai")
 
 
 def anew(root: Root, path: str) -> tuple[Any, Any]:

@@ -7,7 +7,7 @@ import unicodedata
 import pytest
 
 from rye.trust.keys import PublicKey, SigningKey
-from rye.trust.model import EnvelopeFormat, Fingerprint, Origin, Verdict
+from rye.trust.model import EnvelopeFormat, Fingerprint, Verdict
 from rye.trust.trust_entry import TrustEntry, TrustScope
 from rye.trust.trust_set import TrustSet
 from tests.support.signed import (
@@ -62,7 +62,7 @@ def test_comment_left_open() -> None:
 
 
 @pytest.mark.parametrize(
-    ("who", "code"), [(REVOKED, "revoked"), (OLD, "expired"), (NARROW, "limited"), (PAT, "project-key")]
+    ("who", "code"), [(REVOKED, "revoked"), (OLD, "expired"), (NARROW, "limited"), (PAT, "foreign-key")]
 )
 def test_what_is_wrong_with_a_key_comes_before_place_and_coverage(who: SigningKey, code: str) -> None:
     """A key that does not count says nothing about where a file belongs, nor which part of it is signed."""
@@ -74,10 +74,10 @@ def test_what_is_wrong_with_a_key_comes_before_place_and_coverage(who: SigningKe
 
 @pytest.mark.parametrize("item_id", ["demo/other", "other/hello", "hello", "demo/hello/hello"])
 def test_attack_a_signed_file_copied_to_another_id(item_id: str) -> None:
-    """A v2 signature holds at one id; where the file says which, the reason names it."""
-    found = verdict(sign(TOOL), place(item_id), declared=declare(place()))
+    """A v2 signature holds at one place, which it states, and the reason names it."""
+    found = verdict(sign(TOOL), place(item_id))
     assert (found.verdict, found.code) == (Verdict.MISPLACED, "signed-elsewhere")
-    assert "tool:demo/hello" in found.reason
+    assert "it was signed as .ai/tools/demo/hello.py" in found.reason
 
 
 def test_sixteen_hex_digits_that_name_two_keys() -> None:
@@ -101,6 +101,8 @@ def test_sixteen_hex_digits_that_name_two_keys() -> None:
 
 def test_item_id_with_another_boundary() -> None:
     """Lengths in the signed message keep type and id apart: no other split of the same text verifies."""
-    signed = sign(TOOL, origin=Origin("project", "", "tool", "a/b 20 x"))
+    signed = sign(TOOL, origin=place("a/b 20 x"))
     for item_id in ("a/b", "a/b 20", "a/b 20 x "):
-        assert verdict(signed, place(item_id)).verdict is Verdict.TAMPERED
+        assert verdict(signed, place(item_id)).verdict is Verdict.MISPLACED
+        line = signed.replace(b"a/b%2020%20x", item_id.replace(" ", "%20").encode())
+        assert verdict(line, place(item_id)).verdict is Verdict.TAMPERED

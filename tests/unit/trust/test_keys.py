@@ -98,7 +98,7 @@ def test_a_public_key_has_one_pem_and_three_names() -> None:
     )
     assert public.fingerprint.startswith("6ea18199041a1ea8")
     assert PublicKey.from_pem("\r\n" + public.pem.replace("\n", "\r\n")) == public
-    assert len(public.fingerprint) == len(public.raw_fingerprint) == 64
+    assert len(public.fingerprint) == len(public.names[2]) == 64
 
 
 @pytest.mark.parametrize(

@@ -17,12 +17,11 @@ from rye.spaces.layout import Layout
 from rye.spaces.lists import files_below, read_list
 from rye.trust.keys import SigningKey
 from rye.trust.list import LIST_FILE, ListedFile, add_signature, compare, parse_list, write_list
-from rye.trust.model import Origin
 from rye.trust.trust_entry import TrustEntry, TrustScope
 from rye.trust.trust_set import TrustSet
 from rye.verify.report import Finding
 from tests.support.files import lay
-from tests.support.signed import ANN, BEA, EVE, place, sign
+from tests.support.signed import ANN, BEA, EVE, list_place, place, sign
 from tests.support.spacesim import SpaceSim
 
 SKILL = "---\nname: pdf\ndescription: Fill forms\n---\n"
@@ -33,7 +32,7 @@ FILES = [
     ListedFile("knowledge/é.md", "100644", hashlib.sha256(b"a\n").hexdigest()),
     ListedFile("tools/a b.py", "120000", hashlib.sha256(b"b.sh").hexdigest()),
 ]
-PLACE = Origin("project", "", "list", "shop")
+PLACE = list_place()
 BODY = """\
 name: shop
 number: 7

@@ -81,9 +81,9 @@ def test_front_matter_holds_the_line_and_stays_first(name: str, variant: str) ->
 
 
 def test_an_older_place_stays_readable_and_signing_again_leaves_it() -> None:
-    """A line above front matter, of any format, counts; signed again, the file has one line, inside."""
+    """An older line above front matter counts, a v2 line does not; signed again, the file has one line, inside."""
     data = FILES["skill"].encode()
-    for old, code in ((above(data), "ok"), (sign(data, suffix=".md", form=EnvelopeFormat.V1), "ok-unbound")):
+    for old, code in ((above(data), "malformed"), (sign(data, suffix=".md", form=EnvelopeFormat.V1), "ok-unbound")):
         assert old.startswith(b"<!-- rye:signed:")
         assert verdict(old, NOTE_PLACE).code == code
         assert sign(old, suffix=".md") == sign(data, suffix=".md")
@@ -119,24 +119,26 @@ BODIES = (b"", b"a\n", b"#!/bin/sh\na\n", *files(), b"---\na: b\n", b"a\r\nb\n",
 @pytest.mark.parametrize("suffix", RENAMED)
 def test_an_independent_reader_of_the_specification_agrees(suffix: str) -> None:
     """In each place, with audiences or none, signed by trusted keys or others, whole, moved or changed."""
-    seen, ending, renamed = set(), f":{suffix}".encode(), RENAMED[suffix]
+    seen, renamed, there = set(), RENAMED[suffix], place(suffix=suffix)
     for data in BODIES:
         for who, audience in ((ANN, ""), (ANN, "acme/ops"), (EVE, "")):
             beside: bytes | None = None
             if suffix == ".json":
-                signed, beside = data, sign_detached(data, origin=place(), key=who, audience=audience, now=SIGNED_AT)
+                signed, beside = data, sign_detached(data, origin=there, key=who, audience=audience, now=SIGNED_AT)
             else:
-                signed = sign(data, who, suffix=suffix, audience=audience)
+                signed = sign(data, who, suffix=suffix, audience=audience, origin=there)
             pairs = [(signed, beside), (signed + b"x", beside), (data, None), (signed, beside and beside[:-1])]
             pairs += [(signed.replace(b"2026-03", b"2026-04"), beside and beside.replace(b"2026-03", b"2026-04"))]
             pairs += [(signed.replace(b":acme/ops", b":acme"), beside and beside.replace(b":acme/ops", b""))]
-            pairs += [(signed.replace(ending, b""), beside), (signed.replace(ending, f":{renamed}".encode()), beside)]
+            stated, other = f":{there.stated}".encode(), f":{place(suffix=renamed).stated}".encode()
+            pairs += [(signed.replace(stated, b""), beside), (signed.replace(stated, other), beside)]
             for (content, signature), name in product(pairs, {suffix, renamed}):
+                here = place(suffix=name)
                 for wanted in ("", "acme/ops", "acme/shop"):
-                    evidence = inspect(content, origin=place(), declared={}, suffix=name, detached=signature)
-                    found = judge(evidence, origin=place(), trust=replace(TRUST, audience=wanted), now=NOW)
-                    pems = [ANN.public.pem]
-                    known = verdict_on_v2(content, signature, name, pems=pems, audience=wanted)
+                    evidence = inspect(content, origin=here, declared={}, suffix=name, detached=signature)
+                    found = judge(evidence, origin=here, trust=replace(TRUST, audience=wanted), now=NOW)
+                    facts: dict[str, Any] = {"pems": [ANN.public.pem], "audience": wanted, "place": here.stated}
+                    known = verdict_on_v2(content, signature, name, **facts)
                     assert found.verdict == known, (content, signature, found)
                     seen.add(known)
     assert seen == {str(each) for each in Verdict} - {"partial", *(["misplaced"] if renamed == suffix else [])}

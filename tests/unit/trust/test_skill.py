@@ -27,10 +27,10 @@ from rye.trust.list import (
     unlistable,
     write_rows,
 )
-from rye.trust.model import Evidence, Signature, Verdict
+from rye.trust.model import Evidence, Place, Signature, Verdict
 from rye.trust.trust_set import TrustSet
 from tests.support.independent_checker import verdict_on_skill
-from tests.support.signed import ANN, EVE, NARROW, NOW, SIGNED_AT, TRUST, entry, place, sign
+from tests.support.signed import ANN, EVE, NARROW, NOW, SIGNED_AT, TRUST, entry, sign, skill_place
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = b"---\nname: pdf\ndescription: Fill forms\n---\n\n# PDF\n"
@@ -40,11 +40,19 @@ FILES = {
     "scripts/fill.py": ("100755", b"print('fill')\n"),
 }
 Contents = dict[str, tuple[str, bytes]]
-PLACES = {
-    "SKILL.md": place("pdf", "directive"),
-    "references/\u00dc.md": place("pdf/references/\u00dc", "knowledge"),
-    "scripts/fill.py": place("pdf/scripts/fill"),
-}
+
+
+def part(path: str, item_type: str, skill: str = "pdf") -> Place:
+    """Return the place of an item in a skill."""
+    if path == "SKILL.md":
+        return skill_place(skill)
+    full = f".claude/skills/{skill}/{path}"
+    item_id = f"{skill}/{path.rpartition('.')[0]}"
+    return Place("project", "", ".claude/skills", "skill", item_type, item_id, full, full)
+
+
+TYPES = {"SKILL.md": "directive", "references/\u00dc.md": "knowledge", "scripts/fill.py": "tool"}
+PLACES = {path: part(path, item_type) for path, item_type in TYPES.items()}
 
 
 def listed(contents: Contents) -> tuple[ListedFile, ...]:
@@ -54,7 +62,7 @@ def listed(contents: Contents) -> tuple[ListedFile, ...]:
 
 def signature(contents: Contents = FILES, who: SigningKey = ANN, item_id: str = "pdf", audience: str = "") -> bytes:
     """Return ``SKILL.sig`` for a folder."""
-    origin = place(item_id, "directive")
+    origin = skill_place(item_id).of_skill(item_id)
     return sign_skill(listed(contents), origin=origin, key=who, audience=audience, now=SIGNED_AT)
 
 
@@ -63,9 +71,9 @@ def verdicts(
 ) -> list[Signature]:
     """Return the judgement on each item of a skill; they are about one signature."""
     found = []
-    for path, usual in PLACES.items():
+    for path, item_type in TYPES.items():
         if path in contents:
-            origin = usual._replace(item_id=usual.item_id.replace("pdf", item_id, 1))
+            origin = part(path, item_type, item_id)
             skill = Skill(SkillFolder(item_id, data, listed(contents)), path)
             evidence = inspect(contents[path][1], origin=origin, declared={}, detached=skill)
             assert Evidence.from_record(evidence.to_record()) == evidence
@@ -107,7 +115,7 @@ def test_a_file_that_appears_after_the_folder_was_read_is_not_covered() -> None:
         ("scripts/other.py", "added: scripts/other.py"),
         ("scripts/fill.py", "changed: scripts/fill.py"),
     ):
-        origin = place(f"pdf/{path.removesuffix('.py')}")
+        origin = part(path, "tool")
         evidence = inspect(b"evil()\n", origin=origin, declared={}, detached=Skill(folder, path))
         found = judge(evidence, origin=origin, trust=TRUST, now=NOW)
         assert (found.verdict, found.code) == (Verdict.TAMPERED, "skill-changed")
@@ -144,25 +152,19 @@ def test_what_no_skill_may_hold_is_named_even_where_it_is_listed(name: str) -> N
     odd, words = REFUSED[name]
     files = (*listed(FILES), odd)
     assert words in unlistable(files)
-    data = sign_skill(files, origin=place("pdf", "directive"), key=ANN, now=SIGNED_AT)
+    data = sign_skill(files, origin=skill_place().of_skill("pdf"), key=ANN, now=SIGNED_AT)
     skill = Skill(SkillFolder("pdf", data, files), "SKILL.md")
     evidence = inspect(TEXT, origin=PLACES["SKILL.md"], declared={}, detached=skill)
     assert (evidence.code, words in evidence.detail) == ("skill-changed", True)
 
 
 def test_a_signature_belongs_to_one_skill() -> None:
-    """A copy under another name is misplaced or tampered, and no line of another kind can take its place."""
-    assert {each.code for each in verdicts(signature(), item_id="doc")} == {"signature"}
-    assert {each.code for each in verdicts(signature(item_id="doc"))} == {"signature"}
-    moved = inspect(
-        TEXT,
-        origin=place("doc", "directive"),
-        declared={"name": "pdf"},
-        detached=Skill(SkillFolder("doc", signature(), listed(FILES)), "SKILL.md"),
-    )
-    assert judge(moved, origin=place("doc", "directive"), trust=TRUST, now=NOW).code == "signed-elsewhere"
+    """A copy under another name is misplaced, and no line of another kind can take its place."""
+    for moved in (verdicts(signature(), item_id="doc"), verdicts(signature(item_id="doc"))):
+        assert {each.code for each in moved} == {"signed-elsewhere"}
+    assert "signed as skill pdf, this is skill doc" in verdicts(signature(), item_id="doc")[0].reason
     rows = write_rows(listed(FILES))
-    as_file = sign_detached(rows, origin=PLACES["SKILL.md"], key=ANN, now=SIGNED_AT)
+    as_file = sign_detached(rows, origin=skill_place().of_skill("pdf"), key=ANN, now=SIGNED_AT)
     assert {each.code for each in verdicts(as_file + rows)} == {"signature"}
     whole = signature()
     evidence = inspect(rows, origin=PLACES["SKILL.md"], declared={}, suffix=".json", detached=whole[: -len(rows)])
@@ -175,10 +177,12 @@ def test_a_signature_belongs_to_one_skill() -> None:
 
 
 def test_a_key_must_be_allowed_to_sign_the_skill_and_the_item() -> None:
-    """A key for knowledge cannot sign tools by way of a skill, nor a skill by way of its knowledge."""
+    """A key for tools or knowledge cannot sign a skill by way of what is in it; one for skills signs all of it."""
     assert {each.code for each in verdicts(signature(who=NARROW))} == {"limited"}
-    inside = {path: origin._replace(item_id=f"demo/{origin.item_id}") for path, origin in PLACES.items()}
-    for pattern, codes in (("directive:*", ["ok", "limited", "limited"]), ("tool:*", ["limited"] * 3)):
+    inside = {path: part(path, item_type, "demo/pdf") for path, item_type in TYPES.items()}
+    limits = {"directive:*": "limited", "tool:*": "limited", "skill:pdf": "ok", "*": "ok", "skill:doc": "limited"}
+    for pattern, code in limits.items():
+        codes = [code] * 3
         trust = TrustSet((entry(NARROW, patterns=(pattern,)),))
         assert [each.code for each in verdicts(signature(who=NARROW), trust=trust)] == codes
     data = signature(who=NARROW, item_id="demo/pdf")

@@ -54,29 +54,64 @@ def test_project_vouching_for_itself_on_disk(tmp_path: Path) -> None:
     user, project = tmp_path / "user", tmp_path / "project"
     put_trust(user, ANN, "ann")
     signed = sign(TOOL, PAT)
-    for endorsed_by, found in ((None, "project-key"), (PAT, "project-key"), (EVE, "project-key"), (ANN, "ok")):
+    for endorsed_by, found in ((None, "foreign-key"), (PAT, "foreign-key"), (EVE, "foreign-key"), (ANN, "ok")):
         path = put_trust(project, PAT, "pat", endorsed_by=endorsed_by)
         put_trust(project, EVE, "eve")
         assert verdict(signed, trust=load_trust(user=user, project=project).trust).code == found
-    assert verdict(signed, trust=load_trust(project=project).trust).code == "project-key"
+    assert verdict(signed, trust=load_trust(project=project).trust).code == "foreign-key"
     assert verdict(signed, trust=load_trust(project=project, named=[path]).trust).verdict is Verdict.TRUSTED
 
 
-def test_a_bad_trust_file_is_left_out_with_a_problem(tmp_path: Path) -> None:
-    """One unreadable file takes nothing from the others; hidden files and other kinds are not looked at."""
-    good = put_trust(tmp_path, ANN, "ann")
-    folder = good.parent
-    (folder / "bad.toml").write_text("not toml")
-    (folder / "huge.toml").write_bytes(b"#" * 100_000)
-    (folder / "folder.toml").mkdir()
-    (folder / ".hidden.toml").write_text("not toml")
-    (folder / "_draft.toml").write_text("not toml")
-    (folder / "notes.txt").write_text("not toml")
-    load = load_trust(user=tmp_path)
-    assert [each.owner for each in load.trust.entries] == ["ann"]
-    assert len(load.warnings) == 3
-    for name, words in (("bad", "not TOML"), ("huge", "longer than"), ("folder", "not a regular file")):
-        assert any(f"{name}.toml" in warning and words in warning for warning in load.warnings)
+PLAIN = trust_file_bytes(ANN.public, owner="")
+BAD: dict[str, tuple[bytes, str, str]] = {
+    "no TOML": (b"not toml", "trust-file", "is not TOML"),
+    "too long": (b"#" * 100_000, "trust-file", "longer than"),
+    "another fingerprint": (
+        PLAIN.replace(b'"0a', b'"0b'),
+        "fingerprint-mismatch",
+        "0b",
+    ),
+    "a short fingerprint": (
+        PLAIN.replace(ANN.public.fingerprint[16:].encode(), b""),
+        "fingerprint-mismatch",
+        "has",
+    ),
+    "limits of another name": (
+        b'namespaces = ["a/*"]\n' + PLAIN,
+        "trust-file",
+        "namespaces",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_trust_file_of_the_users_is_an_error(tmp_path: Path, name: str) -> None:
+    """It may revoke or limit any key, so nothing is judged; hidden files and other kinds are not looked at."""
+    data, code, words = BAD[name]
+    folder = put_trust(tmp_path, ANN, "ann").parent
+    for other in (".hidden.toml", "_draft.toml", "notes.txt"):
+        (folder / other).write_text("not toml")
+    assert [each.owner for each in load_trust(user=tmp_path).trust.entries] == ["ann"]
+    (folder / "bad.toml").write_bytes(data)
+    for where in ({"user": tmp_path}, {"named": [folder]}, {"organisation": (folder, None)}):
+        with pytest.raises(SigningError) as caught:
+            load_trust(**where)
+        assert caught.value.code == code
+        assert words in caught.value.message
+        assert str(folder / "bad.toml") in caught.value.message
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_trust_file_of_a_project_is_named_and_left_out(tmp_path: Path, name: str) -> None:
+    """It takes nothing from the others, and gives nothing: what counts there, a key of the user has signed."""
+    user, project = tmp_path / "user", tmp_path / "project"
+    put_trust(user, ANN, "ann")
+    folder = put_trust(project, PAT, "pat", endorsed_by=ANN).parent
+    (folder / "bad.toml").write_bytes(BAD[name][0])
+    load = load_trust(user=user, project=project)
+    assert verdict(sign(TOOL, PAT), trust=load.trust).code == "ok"
+    (warning,) = load.warnings
+    assert f"trust file {folder / 'bad.toml'} is left out" in warning
 
 
 @POSIX
@@ -88,8 +123,8 @@ def test_a_pipe_among_the_trust_files_is_not_waited_for(tmp_path: Path) -> None:
     assert "not a regular file" in load_trust(project=tmp_path).warnings[0]
 
 
-def test_an_unreadable_folder_or_file_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys that cannot be read are said to be missing; root reads everything, so the refusal is put in."""
+def test_an_unreadable_folder_or_file_of_the_users_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root reads everything, so the refusal is put in."""
     put_trust(tmp_path, ANN, "ann")
 
     def refuse(*_args: object) -> None:
@@ -98,43 +133,30 @@ def test_an_unreadable_folder_or_file_is_a_problem(tmp_path: Path, monkeypatch: 
     for step in ("iterdir", "open"):
         with monkeypatch.context() as patch:
             patch.setattr(Path, step, refuse)
-            load = load_trust(user=tmp_path)
-        assert len(load.trust) == 0
-        assert "cannot be read: Permission denied" in load.warnings[0]
+            with pytest.raises(EnvironmentFault, match="cannot be read: Permission denied"):
+                load_trust(user=tmp_path)
+            assert "cannot be read: Permission denied" in load_trust(project=tmp_path).warnings[0]
 
 
 @pytest.mark.parametrize("suffix", [".TOML", ".Toml"])
 def test_attack_a_revocation_named_in_capitals(tmp_path: Path, suffix: str) -> None:
-    """It is read as any other, be it in a folder that is named or in a space, and bars the key if it is broken."""
+    """It is read as any other, be it in a folder that is named or in a space."""
     path = put_trust(tmp_path, ANN, "ann")
-    revoking = path.with_suffix(suffix)
-    for data, code in ((b"revoked = true\n" + path.read_bytes(), "revoked"), (b"", "trust-unread")):
-        revoking.write_bytes(data)
-        for load in (load_trust(user=tmp_path), load_trust(named=[path.parent])):
-            assert verdict(sign(TOOL), trust=load.trust).code == code
+    path.with_suffix(suffix).write_bytes(b"revoked = true\n" + path.read_bytes())
+    for load in (load_trust(user=tmp_path), load_trust(named=[path.parent])):
+        assert verdict(sign(TOOL), trust=load.trust).code == "revoked"
 
 
 def test_attack_thousands_of_trust_files_in_a_folder(tmp_path: Path) -> None:
-    """The first 256 by name are read, few warnings say so, and keys that later files are named after are barred."""
-    folder = tmp_path / "project" / TRUSTED_FOLDER
+    """None of a project's is read, and one warning says so; in the user's own folder it is an error."""
+    folder = tmp_path / TRUSTED_FOLDER
     folder.mkdir(parents=True)
     for number in range(2_000):
         (folder / f"{number:04}.toml").write_text("a.b", encoding="utf-8")
-    *_, last = warnings = load_trust(project=tmp_path / "project").warnings
-    assert (len(warnings), last) == (7, f"{MAX_TRUST_FILES - 5} more trust files in {folder} are left out")
-    user = tmp_path / "user"
-    put_trust(user, ANN, "ann")
-    fingerprint = ANN.public.fingerprint
-    trusted = user / TRUSTED_FOLDER
-    for number in range(MAX_TRUST_FILES):
-        (trusted / f"{'0' * 40}{number:04}.toml").write_bytes(trust_file_bytes(EVE.public, owner="eve"))
-    (trusted / f"{fingerprint}.toml").rename(trusted / "+.toml")
-    (trusted / f"{fingerprint}.toml").write_bytes(b"revoked = true\n" + trust_file_bytes(ANN.public, owner="ann"))
-    load = load_trust(user=user)
-    (warning,) = load.warnings
-    assert "holds 258 trust files; rye reads the first 256 by name" in warning
-    assert [each.path for each in load.unreadable] == [trusted]
-    assert verdict(sign(TOOL), trust=load.trust).code == "trust-unread"
+    words = f"{folder} holds 2,000 trust files, and at most {MAX_TRUST_FILES} are read"
+    assert load_trust(project=tmp_path).warnings == (words,)
+    with pytest.raises(EnvironmentFault, match="holds 2,000 trust files"):
+        load_trust(user=tmp_path)
 
 
 @POSIX

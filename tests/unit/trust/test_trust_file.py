@@ -74,31 +74,19 @@ def test_a_revocation_is_a_truth_value_or_a_table(text: str, revoked: Revocation
 LIMITS: dict[str, tuple[str, ...] | None] = {
     "": None,
     "for = []": (),
-    'for = ["a/*", "tool:b/*/c", "*", "bundle:core", "bundle:a.b#2 tool:x/*"]': (
+    'for = ["a/*", "tool:b/*/c", "*", "bundle:core", "bundle:a.b#2"]': (
         "a/*",
         "tool:b/*/c",
         "*",
         "bundle:core",
-        "bundle:a.b#2 tool:x/*",
+        "bundle:a.b#2",
     ),
-    "namespaces = []": (),
-    'namespaces = ["a/*", "tool:b"]': ("a/*", "tool:b"),
-    'bundles = ["core", "shop"]': ("bundle:core", "bundle:shop"),
-    "bundles = []": (),
-    'bundles = ["core", "shop"]\nnamespaces = ["a/*", "b"]': (
-        "bundle:core a/*",
-        "bundle:core b",
-        "bundle:shop a/*",
-        "bundle:shop b",
-    ),
-    'bundles = ["core"]\nnamespaces = []': (),
-    'bundles = []\nnamespaces = ["a/*"]': (),
 }
 
 
 @pytest.mark.parametrize("text", LIMITS)
-def test_limits_of_older_files_are_read_as_for(text: str) -> None:
-    """Absent is no limit, an empty list allows nothing, and ``namespaces`` with ``bundles`` means both at once."""
+def test_limits_are_read(text: str) -> None:
+    """Absent is no limit, and an empty list allows nothing."""
     assert parsed(f"{text}\n{PEM}").patterns == LIMITS[text]
 
 

@@ -17,11 +17,11 @@ from rye.spaces.lists import files_below
 from rye.spaces.model import Root, Space
 from rye.trust.keys import SigningKey
 from rye.trust.list import add_signature, write_list
-from rye.trust.model import Origin, Signature, Verdict
+from rye.trust.model import Signature, Verdict
 from rye.verify.policy import EVERY_SPACE, MAX_POLICY_FILE, Demand, Policy, accept_findings, load_policy
 from rye.verify.report import Finding, VerifiedItem
 from tests.support.outcomes import judged, verification
-from tests.support.signed import ANN, BEA, EVE
+from tests.support.signed import ANN, BEA, EVE, list_place
 from tests.support.signed import NOW as SIGNED
 from tests.support.spacesim import SpaceSim
 
@@ -311,9 +311,8 @@ def listed(sim: SpaceSim, *, key: SigningKey = ANN, number: int = 1, lines: Sequ
     """Sign the project's list by hand: with one line for each of the audiences."""
     root, until = project_root(sim.project), datetime.now(UTC) + timedelta(days=30)
     data = write_list("project", number, until, list(files_below(root.path, root)[0].values()))
-    origin = root.origin("list", "project")
     for audience in lines:
-        data = add_signature(data, origin=origin, key=key, audience=audience, now=SIGNED)
+        data = add_signature(data, origin=root.list_place, key=key, audience=audience, now=SIGNED)
     (root.path / "rye.list").write_bytes(data)
 
 
@@ -343,8 +342,9 @@ def test_attack_a_line_for_another_audience_does_not_count(tmp_path: Path, listi
     listing.trust(BEA)
     listed(listing, lines=("acme/ops",))
     body = (listing.root("project") / "rye.list").read_bytes()
-    origin = Origin("project", "", "list", "project")
-    listing.write("project", "rye.list", add_signature(body, origin=origin, key=BEA, audience="acme/shop", now=SIGNED))
+    listing.write(
+        "project", "rye.list", add_signature(body, origin=list_place(), key=BEA, audience="acme/shop", now=SIGNED)
+    )
     policy = written(tmp_path, "audience: acme/ops\nlist: {signers: 2}\n")
     found = listing.registry().check(space="project", policy=policy)
     assert "list-signers" in [each.code for each in found if isinstance(each, Finding)]

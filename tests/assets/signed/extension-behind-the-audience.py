@@ -1,6 +1,0 @@
-# rye:signed:v2:2026-03-01T08:30:00Z:ab313688f11e7bade05509b9bb086186980f5262f25409c8d0268bbf82d317a3:qS5QEk6NPvgcuSxLmE7TC3KiYi4khIhl5iDS9XJ-XZRxxCPSMIw5zqif7p2fc8bYkPyuAAiGrrHfr_T8yGbQCQ:0a4f59c1b93ea6c98117f347f95126ad2a1ac720640050f43a05a846012b8b71:acme:.py
-"""Say hello."""
-
-
-def main() -> None:
-    """Say it."""

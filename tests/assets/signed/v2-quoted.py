@@ -1,0 +1,6 @@
+# rye:signed:v2:2026-03-01T08:30:00Z:ab313688f11e7bade05509b9bb086186980f5262f25409c8d0268bbf82d317a3:Taf88hPkMot60KIVd3MS7OiIP_BKc63kHytl1pDdoSqBo53N6nC1DqDjBTaJ_oDpgbbH8c6HHKyNKgM3LRYYBw:0a4f59c1b93ea6c98117f347f95126ad2a1ac720640050f43a05a846012b8b71:tool:.ai/tools/d%C3%A9mo/a%20b.py
+"""Say hello."""
+
+
+def main() -> None:
+    """Say it."""
