@@ -30,7 +30,7 @@ from rye.trust.line import (
 )
 from rye.trust.list import BUNDLE_FILE, Skill, SkillFolder, shown_names, uncovered
 from rye.trust.model import ITEM_TYPES, OMS, Coverage, EnvelopeFormat, Evidence, Place, Placement
-from rye.trust.oms import bundle_change, read_bundle
+from rye.trust.oms import bundle_change, read_bundle, unsigned_parts
 
 _OPEN: Final = b"<directive"
 _CLOSE: Final = b"</directive>"
@@ -179,7 +179,8 @@ def _in_skill(
     if skill.folder.data is not None:
         return with_declared(_of_skill(data, content, skill), declared, origin)
     alone = inspect(data, origin=origin, declared=declared, suffix=suffix, content_digest=content)
-    left_out = "" if alone.code or alone.coverage is not Coverage.WHOLE else uncovered(skill)
+    others = [file.path for file in skill.folder.files if file.path != skill.path]
+    left_out = "" if alone.code or alone.coverage is not Coverage.WHOLE else uncovered(others)
     return alone._replace(coverage=Coverage.SKILL_FILE, detail=left_out) if left_out else alone
 
 
@@ -217,12 +218,13 @@ def _of_bundle(folder: SkillFolder) -> tuple[Evidence, Mapping[str, str]]:
         bundle = read_bundle(folder.data or b"")
     except SigningError as error:
         return Evidence("", error.code, error.message, OMS), {}
-    change = bundle_change(bundle, folder.files)
+    change, left_out = bundle_change(bundle, folder.files), unsigned_parts(bundle, folder.files)
     evidence = Evidence(
         "",
         code="skill-changed" if change else "",
-        detail=change,
+        detail=change or uncovered(left_out),
         format=OMS,
+        coverage=Coverage.SKILL_FILE if left_out else Coverage.WHOLE,
         misplaced=_other_folder(bundle.name, folder.id),
         digest=bundle.digests[:32].hex(),
         signature=bundle.signature,

@@ -446,9 +446,9 @@ def _unlistable_names(files: Iterable[ListedFile]) -> str:
     return ""
 
 
-def uncovered(skill: Skill) -> str:
-    """Return in words which files the signature of a skill's single file leaves out; empty if there are no others."""
-    left_out = sorted(file.path for file in skill.folder.files if file.path != skill.path)
+def uncovered(left_out: Sequence[str]) -> str:
+    """Return in words which files of a skill its signature leaves out; empty if there are none."""
+    left_out = sorted(left_out)
     count = "1 file of the skill is" if len(left_out) == 1 else f"{len(left_out)} files of the skill are"
     return f"{count} not covered: {shown_names(left_out)}" if left_out else ""
 

@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple, NoReturn
 
 from rye.errors import ItemError, SigningError
-from rye.items.clients import SKILL_FILE
+from rye.items.clients import COVERED_IN_GITHUB, SKILL_FILE, is_covered, is_obeyed
 from rye.items.code import CODE_ENDINGS
 from rye.items.guarded import load_json
 from rye.trust.certificates import AnyKey, ForeignKey, chain_fault, curve_of, load, name_digest, shown
@@ -47,6 +47,7 @@ _STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"
 _PREDICATE_TYPE: Final = "https://model_signing/signature/v1.0"
 _GIT_FILES: Final = frozenset({".git", ".gitattributes", ".github", ".gitignore"})
 _PLAIN: Final = "100644"
+_RUN: Final = (*CODE_ENDINGS, f"/{SKILL_FILE.casefold()}", "/makefile")
 
 
 class Bundle(NamedTuple):
@@ -172,22 +173,30 @@ def _read_chain(material: dict[str, Any]) -> tuple[str, tuple[bytes, ...]]:
 def bundle_change(bundle: Bundle, files: Sequence[ListedFile]) -> str:
     """Return how the files of a skill differ from those that a bundle names; empty if they do not.
 
-    Of the files that the signer left out, only those that :func:`_may_be_unsigned` are accepted: an unsigned file must
-    not be one that anybody runs or obeys.
+    Files that the signer left out by their names are not compared (:func:`unsigned_parts`).
     """
     if wrong := unlistable(files):
         return wrong
     # modes are not signed, so they are taken as equal
-    on_disk = {file.path: file._replace(mode=_PLAIN) for file in files if not _may_be_unsigned(file, bundle)}
+    on_disk = {file.path: file._replace(mode=_PLAIN) for file in files if not _is_ignored(file, bundle)}
     listed = {path: ListedFile(path, _PLAIN, digest) for path, digest in bundle.files.items()}
     return shown_changes(compare(listed, on_disk))
 
 
-def _may_be_unsigned(file: ListedFile, bundle: Bundle) -> bool:
-    """Return whether a file may be unsigned: a git file that the signer left out, and no program, code or skill."""
-    name = f"/{file.path.casefold()}"
-    runs = file.mode != _PLAIN or name.endswith((*CODE_ENDINGS, f"/{SKILL_FILE.casefold()}"))
-    return file.path.partition("/")[0] in bundle.ignored and file.path not in bundle.files and not runs
+def _is_ignored(file: ListedFile, bundle: Bundle) -> bool:
+    return file.path.partition("/")[0] in bundle.ignored and file.path not in bundle.files
+
+
+def unsigned_parts(bundle: Bundle, files: Sequence[ListedFile]) -> list[str]:
+    """Return the files that the signer left out by their names, and that somebody may run or a client may read."""
+    return [file.path for file in files if _is_ignored(file, bundle) and _matters(file)]
+
+
+def _matters(file: ListedFile) -> bool:
+    top, *names = file.path.casefold().split("/")
+    is_of_github = top == ".github" and bool(names) and names[0] in COVERED_IN_GITHUB
+    is_read = is_of_github or any(is_obeyed(name) or is_covered(name) for name in names)
+    return is_read or file.mode != _PLAIN or f"/{file.path.casefold()}".endswith(_RUN)
 
 
 def signer_of(evidence: Evidence, keys: Iterable[AnyKey], now: datetime) -> BundleSigner:

@@ -117,7 +117,7 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         ),
         "outside-skill": Reason(
             _P,
-            "signed by {signer}, but only this one file: {detail}",
+            "signed by {signer}, but not with every file of the skill: {detail}",
             _WHOLE,
             "rye sign {ref}  # once you have reviewed the whole folder: every file in it is signed then",
         ),

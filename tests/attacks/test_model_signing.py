@@ -193,19 +193,40 @@ def test_files_of_git_that_the_signer_left_out_may_be_there(shop: Shop, path: st
     assert shop.codes() == {"ok-oms"}
 
 
-@pytest.mark.parametrize("path", [".github/run.sh", ".github/SKILL.md", ".gitignore/x.py", ".hidden", "README.txt"])
-def test_left_out_file_that_runs_or_is_not_one_of_git_is_named(shop: Shop, path: str) -> None:
-    """Whatever the signer left out: SKILL.md, code, and all that is not git's."""
+@pytest.mark.parametrize("path", [".hidden", "README.txt"])
+def test_left_out_file_that_is_not_one_of_git_is_named(shop: Shop, path: str) -> None:
+    """Whatever the signer left out: SKILL.md, and all that is not git's."""
     shop.write(bundle_of(statement_of(FILES, ignored=(*oms.LEFT_OUT, path, "SKILL.md", ".")), SIGNER, MIDDLE))
     lay(shop.skill, {path: "x\n"})
     assert f"added: {path}" in shop.reason()
+
+
+READ = (
+    ".github/CLAUDE.md",
+    ".github/.claude/settings.json",
+    ".github/mcp.json",
+    ".github/Makefile",
+    ".github/copilot-instructions.md",
+    ".github/x/AGENTS.md",
+    ".github/SKILL.md",
+    ".github/run.sh",
+    ".gitignore/x.py",
+)
+
+
+@pytest.mark.parametrize("path", READ)
+def test_attack_a_file_that_every_bundle_leaves_out_is_read_by_a_client(shop: Shop, path: str) -> None:
+    """What the foreign signature does not cover is a file without a signature: the skill is signed in part."""
+    lay(shop.skill, {path: "x\n"})
+    assert shop.searched() == {"outside-skill"}
+    assert f"1 file of the skill is not covered: {path}" in shop.reason()
 
 
 def test_program_among_the_files_left_out_is_named(shop: Shop) -> None:
     """It has the mode of a program."""
     lay(shop.skill, {".github/notes": "x\n"})
     (shop.skill / ".github/notes").chmod(0o755)
-    assert "added: .github/notes" in shop.reason()
+    assert "not covered: .github/notes" in shop.reason()
 
 
 def test_files_of_git_that_the_signer_did_not_leave_out_are_named(shop: Shop) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -15,8 +17,19 @@ from rye.errors import ArgumentError, SigningError
 from rye.keyring.lists import ListSigned, find_root, sign_list
 from rye.spaces.layout import Layout
 from rye.spaces.lists import files_below, read_list
+from rye.trust.judge import judge_list
 from rye.trust.keys import SigningKey
-from rye.trust.list import LIST_FILE, ListedFile, add_signature, compare, parse_list, write_list
+from rye.trust.list import (
+    LIST_FILE,
+    ListClaim,
+    ListedFile,
+    ListFault,
+    Seen,
+    add_signature,
+    compare,
+    parse_list,
+    write_list,
+)
 from rye.trust.trust_entry import TrustEntry, TrustScope
 from rye.trust.trust_set import TrustSet
 from rye.verify.report import Finding
@@ -90,6 +103,96 @@ def test_what_is_no_list_is_refused(data: bytes, code: str) -> None:
     with pytest.raises(SigningError) as caught:
         parse_list(data)
     assert caught.value.code == code
+
+
+ENDS: dict[str, bytes] = {
+    "CR LF": b"\r\n",
+    "form feed": b"\x0c",
+    "line separator": "\u2028".encode(),
+    "next line": "\u0085".encode(),
+    "an extension": b":.py\n",
+    "a blank": b" \n",
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_signature_line_of_a_list_has_one_spelling(end: str) -> None:
+    """Lines end with LF alone, and nothing stands behind the place and the audience."""
+    data = signed(ANN, BEA)
+    first, rest = data.split(b"\n", 1)
+    with pytest.raises(SigningError) as caught:
+        parse_list(first + ENDS[end] + rest)
+    assert caught.value.code == "list-malformed"
+
+
+def test_a_key_is_named_by_its_whole_fingerprint() -> None:
+    """The digest of the raw key, and the first 16 digits, are names of older lines alone."""
+    for name in ANN.public.names[1:]:
+        data = signed(ANN).replace(ANN.public.fingerprint.encode(), name.encode())
+        if len(name) == 64:
+            state = judge_list(parse_list(data), place=PLACE, trust=trusting(ANN), now=WHEN)
+            assert isinstance(state, ListFault)
+            assert state.code == "list-signer"
+        else:
+            with pytest.raises(SigningError):
+                parse_list(data)
+
+
+@pytest.mark.parametrize("number", [0, 10**9])
+def test_no_list_is_written_that_cannot_be_read_back(number: int) -> None:
+    """A number has one to nine digits."""
+    with pytest.raises(SigningError) as caught:
+        write_list("shop", number, UNTIL, FILES)
+    assert caught.value.code == "unlistable"
+
+
+QUESTIONS = ("signature", "signer", "place", "audience", "expiry", "rollback")
+"""What is asked of a list, in this order."""
+CODES = {
+    "signature": "list-signature",
+    "signer": "list-signer",
+    "place": "list-name",
+    "audience": "list-name",
+    "expiry": "list-expired",
+    "rollback": "list-rollback",
+}
+
+
+@pytest.mark.parametrize(("first", "second"), [*combinations(QUESTIONS, 2)])
+def test_of_two_faults_of_a_list_the_earlier_question_decides(first: str, second: str) -> None:
+    """Whoever wrote the list: name, dates and number are asked only of what a key that counts has signed."""
+    faults = {first, second}
+    key = EVE if "signer" in faults else ANN
+    where = list_place("other/.ai") if "place" in faults else PLACE
+    audience = "acme/shop" if "audience" in faults else "acme/ops"
+    until = WHEN - timedelta(days=1) if "expiry" in faults else UNTIL
+    body = write_list("shop", 7, until, FILES)
+    data = add_signature(body, origin=where, key=key, audience=audience, now=WHEN)
+    if "signature" in faults:
+        data = data.replace(b":2026-11-26T", b":2026-11-27T").replace(
+            key.public.fingerprint.encode(), ANN.public.fingerprint.encode()
+        )
+    seen = Seen(9, "0" * 64) if "rollback" in faults else None
+    trust = replace(trusting(ANN), audience="acme/ops")
+    state = judge_list(parse_list(data), place=PLACE, trust=trust, now=WHEN, seen=seen)
+    assert isinstance(state, ListFault)
+    assert state.code == CODES[first]
+    if first == "place":
+        assert "it was signed as list other/.ai, this is list .ai" in state.words
+
+
+def test_a_list_without_a_fault_has_each_signer_once() -> None:
+    """A line written twice adds nobody; one for another audience or place does not count."""
+    body = write_list("shop", 7, UNTIL, FILES)
+    elsewhere = list_place("other/.ai")
+    data = add_signature(body, origin=PLACE, key=ANN, audience="a", now=WHEN)
+    for key, where, audience in ((ANN, PLACE, "a"), (BEA, elsewhere, "a"), (BEA, PLACE, "b")):
+        data = add_signature(data, origin=where, key=key, audience=audience, now=WHEN)
+    for audience, names in (("a", ["0"]), ("", ["1", "0"])):
+        trust = replace(trusting(ANN, BEA), audience=audience)
+        state = judge_list(parse_list(data), place=PLACE, trust=trust, now=WHEN)
+        assert isinstance(state, ListClaim)
+        assert [signer.owner for signer in state.signers] == names
 
 
 @pytest.mark.parametrize(
