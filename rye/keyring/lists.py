@@ -14,7 +14,7 @@ from rye.errors import ArgumentError, EnvironmentFault, ItemError, SigningError
 from rye.keyring.changes import write_file
 from rye.options.model import ParameterError
 from rye.spaces.bundles import named_bundle
-from rye.spaces.discover import check_writable
+from rye.spaces.discover import check_writable, path_in_repository
 from rye.spaces.layout import Layout
 from rye.spaces.lists import files_below, last_seen, list_folder, read_list, save_seen, state_of
 from rye.spaces.model import Root, Space
@@ -36,7 +36,7 @@ from rye.trust.list import (
     parse_list,
     write_list,
 )
-from rye.trust.model import Verdict
+from rye.trust.model import Place, Verdict
 from rye.trust.trust_entry import TrustEntry
 from rye.trust.trust_set import TrustSet
 from rye.trust.trust_store import system_clock
@@ -237,14 +237,23 @@ class _Work:
 
     def _is_mine(self, present: SpaceList) -> bool:
         """Return whether the key has signed a list for the audience that is demanded."""
-        public, audience = self.key.public, self.trust.demanded(self.root.list_place)
-        meant = (public.fingerprint, self.root.list_place.stated, audience)
+        public, audience = self.key.public, self.trust.demanded(self._place)
+        meant = (public.fingerprint, self._place.stated, audience)
         lines = [line for line in present.lines if (line.fingerprint, line.stated, line.audience) == meant]
         return any(present.holds(line, public) for line in lines)
 
     def _sign(self, data: bytes) -> bytes:
-        place = self.root.list_place
+        place = self._place
         return add_signature(data, origin=place, key=self.key, audience=self.trust.demanded(place), now=self.now)
+
+    @property
+    def _place(self) -> Place:
+        """The place that a new signature states: for a bundle, its path in the repository in which it is signed."""
+        place = self.root.list_place
+        if self.root.space is not Space.SYSTEM:
+            return place
+        path = path_in_repository(self.folder)
+        return place._replace(id=path, path=path, name=path)
 
 
 def _name(root: Root, folder: Path) -> str:

@@ -153,7 +153,7 @@ def readable_place(stated: str) -> str:
     """
     word, _, name = stated.partition(":")
     path = unquote(name, errors="surrogateescape")
-    return path if word in ITEM_TYPES else f"{word} {path}"
+    return path if word in ITEM_TYPES else f"{word} {path or 'at the top'}"
 
 
 class Signature(NamedTuple):

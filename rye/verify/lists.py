@@ -25,6 +25,7 @@ from rye.spaces.lists import (
     is_private,
     list_digest,
     list_folder,
+    list_key,
 )
 from rye.spaces.model import FOLDER, Root, Space, is_within
 from rye.spaces.skills_lock import compare_lock
@@ -32,7 +33,7 @@ from rye.spaces.snapshot import LINK, MAX_FILES, PLAIN, FileMode
 from rye.spaces.state import state_warning
 from rye.spaces.uncovered import beside_warning
 from rye.trust.line import DETACHED_SUFFIX
-from rye.trust.list import LIST_FILE, Change, write_rows
+from rye.trust.list import LIST_FILE, Change, ListClaim, ListFault, write_rows
 from rye.trust.trust_store import TRUSTED_FOLDER
 from rye.verify.policy import NO_DEMAND, ListDemand
 from rye.verify.report import Unchecked, Violation
@@ -40,6 +41,9 @@ from rye.verify.report import Unchecked, Violation
 if TYPE_CHECKING:
     from rye.verify.stream import OutcomeStream
 
+
+_OUTDATED: Final = frozenset({"list-expired", "list-rollback"})
+"""Codes of lists that a key that counts has signed for this place."""
 
 _ITEMS_OF_PLUGIN: Final = frozenset({FOLDER, *(folder.place for folder in OF_BUNDLES)})
 """Folders of a plugin that are roots of their own."""
@@ -120,8 +124,8 @@ class ListChecks:
             folder = list_folder(root)
             if folder is not None and folder not in checked:
                 required = require and self._demands(root)
-                checked[folder] = has_list(root)
-                if checked[folder] or (required and root.client is None):
+                checked[folder] = self._is_covered(root)
+                if has_list(root) or (required and root.client is None):
                     yield from self._check(root, folder, required=required)
             if root in self.stream.strict_roots and not (folder and checked[folder]):
                 yield from self._uncovered(root)
@@ -134,6 +138,12 @@ class ListChecks:
                 yield from self._unknown(Path(path))
         if any(root.space is Space.PROJECT and not root.bundle for root in self.stream.whole_roots):
             yield from self._check_lock(self.stream.layout.project or Path())
+
+    def _is_covered(self, root: Root) -> bool:
+        """Return whether the list of a root, though it may have expired, was signed by keys that may sign it here."""
+        space = self.stream.verifier.trust.lists.get(list_key(root))
+        state = space.state if space else None
+        return isinstance(state, ListClaim) or (isinstance(state, ListFault) and state.code in _OUTDATED)
 
     def _check_lock(self, project: Path) -> Iterator[tuple[Violation, Change] | Unchecked]:
         """Yield each skill that differs from ``skills-lock.json``: a finding if strict, else a note."""
