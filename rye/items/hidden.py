@@ -17,7 +17,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from itertools import compress, islice
-from operator import not_
+from operator import itemgetter, not_
 from typing import NamedTuple
 
 from rye._text import inline
@@ -44,7 +44,8 @@ _CHARACTERS = (
 _FLAG = "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f"
 _TAGS = re.compile(f"{_FLAG}|([\U000e0000-\U000e007f]+)")
 _OVERRIDE = re.compile("[\u202d\u202e]")
-_EMBEDDING = re.compile("[\u202a\u202b\u2066-\u2068]")
+_TURNED = re.compile("^[^\n\u202a\u202b\u202d\u202e\u2066-\u2068]*+([^\n])[^\n]*+", re.MULTILINE)
+"""A line, and the first character in it that changes the direction; each line is read once."""
 _ZERO_WIDTH = re.compile("[\u180e\u200b-\u200d\u2060-\u2064\u206a-\u206f\ufeff]{3,}")
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]+")
 _STYLES = frozenset("\ufe0e\ufe0f")
@@ -147,23 +148,15 @@ def _of_characters(text: str) -> Iterator[_Place]:
     for match in _TAGS.finditer(text):
         if match[1]:
             yield "tags", match.start(), "".join(chr(ord(char) - 0xE0000) for char in match[1])
-    for match in _OVERRIDE.finditer(text):
-        yield "direction", match.start(), _line_at(text, match.start())
-    for match in _EMBEDDING.finditer(text):
-        line = _line_at(text, match.start())
-        if not any(unicodedata.bidirectional(char) in ("R", "AL") for char in line):
-            yield "direction", match.start(), line
+    for match in _TURNED.finditer(text):
+        line = match[0]
+        if _OVERRIDE.search(line) or not any(unicodedata.bidirectional(char) in ("R", "AL") for char in line):
+            yield "direction", match.start(1), line
     for match in _ZERO_WIDTH.finditer(text):
         yield "zero-width", match.start(), _bits(match[0]) or match[0]
     for match in _SELECTORS.finditer(text):
         if _is_hiding(match[0], text[match.start() - 1 : match.start()]):
             yield "selectors", match.start(), bytes(map(_byte, match[0])).decode("utf-8", "replace")
-
-
-def _line_at(text: str, place: int) -> str:
-    start = text.rfind("\n", 0, place) + 1
-    end = text.find("\n", place)
-    return text[start : end if end >= 0 else len(text)]
 
 
 def _bits(run: str) -> str:
@@ -196,6 +189,7 @@ def _is_hiding(run: str, before: str) -> bool:
 def _of_markup(text: str) -> Iterator[_Place]:
     places = [("comment", at, said) for at, said in _comments(text) if _INSTRUCTION.search(said)]
     places += [("markup", at, said) for at, said in _styled(text)]
+    places.sort(key=itemgetter(1))
     is_code = in_code(text, [at for _, at, _ in places]) if places else ()
     yield from ((kind, at, " ".join(said.split())) for kind, at, said in compress(places, map(not_, is_code)))
 

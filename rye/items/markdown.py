@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import partial
 from html import unescape
-from itertools import islice
+from itertools import islice, pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -202,10 +202,13 @@ def _blocks(flat: str) -> _Blocks:
 
 
 def in_code(text: str, places: Sequence[int]) -> list[bool]:
-    """Return for each place of a text whether it lies in a block or a span of code."""
-    blocks = _blocks(_flat(text.encode()))
-    at = (len(text[:place].encode()) for place in places)
-    return [_holding(blocks.code, byte) is not None or _holding(blocks.spans, byte) is not None for byte in at]
+    """Return for each place of a text, in order, whether it lies in a block or a span of code."""
+    blocks, byte = _blocks(_flat(text.encode())), 0
+    is_code = []
+    for start, end in pairwise((0, *places)):
+        byte += len(text[start:end].encode())
+        is_code.append(_holding(blocks.code, byte) is not None or _holding(blocks.spans, byte) is not None)
+    return is_code
 
 
 def _tables(text: str) -> pyromark.Options:

@@ -92,3 +92,19 @@ def commit_of_few_objects_and_many_names(arena: Arena) -> bool:
     name = git(["git", "mktree"], input=f"040000 tree {name}\t.ai\n").stdout.strip()
     words = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit-tree", name, "-m", "x"]
     return is_cheap(arena, lambda: git(["git", "update-ref", "HEAD", git(words).stdout.strip()]))
+
+
+@row()
+def text_of_60_kb_that_turns_direction(arena: Arena) -> bool:
+    """An unsigned page holds 20,000 embeddings and a Hebrew letter: for each one, its whole line is read."""
+    project = str(arena.sim.project)
+
+    def look() -> None:
+        ask(arena)
+        run("search", "turned", "--project", project)
+        run("show", "knowledge:demo/turned", "--project", project)
+
+    arena.sim.write("project", "knowledge/demo/turned.md", "# Turned\n\nKind.\n")
+    look()
+    arena.sim.write("project", "knowledge/demo/turned.md", "# Turned\n\n" + "\u202a" * 20_000 + "\u05d0\n")
+    return cost(look) < 3.0
