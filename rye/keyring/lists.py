@@ -87,6 +87,7 @@ def sign_list(
     trust: TrustSet,
     days: int | None = None,
     add: bool = False,
+    allow_hidden: bool = False,
     dry_run: bool = False,
     confirm: Confirm = lambda _: None,
 ) -> ListSigned:
@@ -102,18 +103,20 @@ def sign_list(
         days: Number of days that the list is valid; None for :data:`DAYS`, and to leave a valid list with the same
             files unchanged.
         add: Whether to add a signature.
+        allow_hidden: Whether to sign files with text that a reader does not see.
         dry_run: Whether to write nothing.
         confirm: As :data:`Confirm`.
 
     Raises:
         ArgumentError: ``bad-expiry``; ``nothing-to-sign``: there is no list to add a signature to, or no file.
-        SigningError: ``unreadable-items``, ``unlistable``; with ``add``, ``list-differs`` or the fault of the list.
+        SigningError: ``unreadable-items``, ``hidden-text``, ``unlistable``; with ``add``, ``list-differs`` or the fault
+            of the list.
         EnvironmentFault: ``unsafe-owner``, ``project-elsewhere``, ``cannot-write``.
     """
     if days is not None and not 1 <= days <= MAX_DAYS:
         raise ArgumentError("bad-expiry", f"expires is {days}", hint=f"use 1 to {MAX_DAYS} days")
     folder, now = list_folder(root) or root.path, system_clock()
-    files = _read_all(root, folder)
+    files = _read_all(root, folder, allow_hidden=allow_hidden)
     data = read_list(folder) or b""
     if not (files or data):
         hint = "rye sign signs what lies in the folders of clients; --bundle DIR makes a list of such a folder"
@@ -123,7 +126,7 @@ def sign_list(
     if dry_run or done.action == "unchanged":
         return done
     confirm(done)
-    if (read_list(folder) or b"") != data or _read_all(root, folder) != files:
+    if (read_list(folder) or b"") != data or _read_all(root, folder, allow_hidden=True) != files:
         message = "the files changed after they were shown, so nothing was signed"
         raise SigningError("changed-meanwhile", message, hint="look at them again")
     write_file(folder / LIST_FILE, content)
@@ -136,11 +139,15 @@ def sign_list(
     return replace(done, signers=tuple(map(str, state.signers)))
 
 
-def _read_all(root: Root, folder: Path) -> dict[str, ListedFile]:
-    files, problems = files_below(folder, root)
+def _read_all(root: Root, folder: Path, *, allow_hidden: bool) -> dict[str, ListedFile]:
+    files, problems, hidden = files_below(folder, root)
     if problems:
         message = f"{len(problems)} file(s) cannot be listed: {'; '.join(problem.message for problem in problems)}"
         raise SigningError("unreadable-items", message, hint="fix or remove them; nothing was written")
+    if hidden and not allow_hidden:
+        message = f"{len(hidden)} file(s) hold hidden text: {'; '.join(f'{path}: {hidden[path]}' for path in hidden)}"
+        hint = "remove it, or sign with --allow-hidden; nothing was written"
+        raise SigningError("hidden-text", message, hint=hint)
     files = {path: file for path, file in files.items() if file.mode != FOLDER and is_listable(path)}
     check_writable(root, list(files) if folder == root.path else ())
     return files

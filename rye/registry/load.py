@@ -64,7 +64,7 @@ def load_item(
         successor=successor,
         warnings=(
             *reading(name, f"{kind}:{item_id}"),
-            *([f"{kind}:{item_id} holds hidden text: {found_item.hidden}"] if found_item.hidden else ()),
+            *([f"{kind}:{item_id}: hidden text: {found_item.hidden}"] if found_item.hidden else ()),
             *(states.hiding(kind, item_id) if shadows or shadowed_by else ()),
             *states.successor_warnings(part.base + local),
             *(warn_beside(part.root, paths[0]) if runs else ()),

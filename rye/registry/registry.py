@@ -583,7 +583,13 @@ class Registry:
         return tuple(check_list(root, trust=load.trust) for root in reversed(roots.values()))
 
     def sign_list(
-        self, space: str = "project", *, key: PathLike | None = None, days: int | None = None, add: bool = False
+        self,
+        space: str = "project",
+        *,
+        key: PathLike | None = None,
+        days: int | None = None,
+        add: bool = False,
+        allow_hidden: bool = False,
     ) -> ListSigned:
         """Write and sign the list of a space, or add a signature to the existing list.
 
@@ -592,9 +598,10 @@ class Registry:
             key: Name or file of the key; None takes the one that :meth:`sign` would.
             days: For how many days the list is valid; None for 90.
             add: Verify the existing list and add a signature to it.
+            allow_hidden: Also list files with text that a reader does not see.
 
         Raises:
-            SigningError: The key cannot be used, or the existing list is not valid.
+            SigningError: The key cannot be used, a file holds hidden text, or the existing list is not valid.
             ArgumentError: There is no such space, or no list to add a signature to.
         """
         from rye.keyring.lists import find_root, sign_list
@@ -606,7 +613,8 @@ class Registry:
         layout, root = find_root(self._layout, space=space)
         name = key if isinstance(key, str) else None if key is None else as_path("key", key)
         secret = Keyring(layout, named=self._named_trust).signing_key(name)
-        return sign_list(root, key=secret, trust=layout.load_trust(self._named_trust).trust, days=days, add=add)
+        trust = layout.load_trust(self._named_trust).trust
+        return sign_list(root, key=secret, trust=trust, days=days, add=add, allow_hidden=allow_hidden)
 
     def single_scan(self) -> AbstractContextManager[None]:
         """Scan once for all calls of this thread in the block, for example to list items and read each of them."""

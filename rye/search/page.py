@@ -197,7 +197,7 @@ class Hydrator(NamedTuple):
         if not same:
             warnings.append(f"{hydrated.name} changed since it was indexed; it is shown as it is now")
         if read.hidden:
-            warnings.append(f"{hydrated.name} holds hidden text: {read.hidden}")
+            warnings.append(f"{hydrated.name}: hidden text: {read.hidden}")
         return hydrated
 
 

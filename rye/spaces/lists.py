@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from rye._files import real_path
 from rye._report import Report
@@ -24,7 +24,8 @@ from rye.spaces.classify import CACHE
 from rye.spaces.model import FOLDER as AI_FOLDER
 from rye.spaces.model import Root, Space
 from rye.spaces.read import read_chunks
-from rye.spaces.snapshot import FOLDER, LINK, MAX_FILES, PLAIN, PRIVATE_KEYS, FileMode, mode_of, tree
+from rye.spaces.signed import digest_and_hidden
+from rye.spaces.snapshot import FOLDER, LINK, MAX_FILES, PLAIN, PRIVATE_KEYS, PROGRAM, FileMode, mode_of, tree
 from rye.spaces.state import read_record, record_path, remove_record, save_record
 from rye.spaces.uncovered import beside_warning, runnable_beside
 from rye.trust.judge import judge_list
@@ -129,8 +130,16 @@ def read_list(folder: Path) -> bytes | None:
     return data
 
 
-def files_below(folder: Path, root: Root) -> tuple[dict[str, ListedFile], tuple[ItemError, ...]]:
-    """Return every file below a folder by its path, and errors about files that could not be read.
+class FilesBelow(NamedTuple):
+    """Every file below a folder by its path, what could not be read, and sentences about hidden text by path."""
+
+    files: dict[str, ListedFile]
+    problems: tuple[ItemError, ...]
+    hidden: dict[str, str]
+
+
+def files_below(folder: Path, root: Root) -> FilesBelow:
+    """Return every file below a folder, and errors about files that could not be read.
 
     Left out are the list itself, a ``.git`` directly in the folder, the user's private keys, and byte code of rye's own
     tools, which installers create. The content of other ``.git`` folders is included: those further down, and the one
@@ -140,7 +149,8 @@ def files_below(folder: Path, root: Root) -> tuple[dict[str, ListedFile], tuple[
         folder: As returned by :func:`list_folder`.
         root: A root in it.
     """
-    place, files, problems = Root(root.space, folder), dict[str, ListedFile](), list[ItemError]()
+    place, problems = Root(root.space, folder), list[ItemError]()
+    files, hidden = dict[str, ListedFile](), dict[str, str]()
     is_project = root.space is Space.PROJECT
     for result in tree(os.fspath(folder)):
         try:
@@ -156,7 +166,13 @@ def files_below(folder: Path, root: Root) -> tuple[dict[str, ListedFile], tuple[
                 message = f"more than {MAX_FILES:,} files are below {folder}"
                 problems.append(ItemError("too-many-files", message, hint="keep other files elsewhere", path="."))
                 break
-            files[path] = ListedFile(path, file.mode, file_digest(place, file))
+            if file.mode in {PLAIN, PROGRAM}:
+                chunks = read_chunks(place, path)
+                digest, said = digest_and_hidden(chunks, path, entry.stat(follow_symlinks=False).st_size)
+                hidden |= {path: said} if said else {}
+            else:
+                digest = file_digest(place, file)
+            files[path] = ListedFile(path, file.mode, digest)
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -164,7 +180,7 @@ def files_below(folder: Path, root: Root) -> tuple[dict[str, ListedFile], tuple[
             problems.append(ItemError("unreadable", message, hint="check its permissions", path=path))
         except ItemError as error:
             problems.append(error)
-    return files, tuple(problems)
+    return FilesBelow(files, tuple(problems), hidden)
 
 
 def is_private(place: Root, root: Root, file: FileMode) -> bool:
@@ -275,9 +291,15 @@ def check_list(root: Root, *, trust: TrustSet, required: bool = False) -> ListRe
     listed, faults = state.listed, list[Change]()
     if isinstance(state, ListFault):
         faults.append(Change(state.code, LIST_FILE, state.words, list_digest(folder)))
-    files, problems = files_below(folder, root)
+    files, problems, hidden = files_below(folder, root)
     unread = [str(error.details["path"]) for error in problems]
     changes = [change for change in compare(listed.files, files) if not _is_below(change.path, unread)]
+    changed = {change.path for change in changes}
+    changes += [
+        Change("hidden-text", path, f"hidden text: {said}", files[path].sha256)
+        for path, said in hidden.items()
+        if path not in changed
+    ]
     if remember and not faults:
         faults += _remember(folder, listed, seen, required=required)
     return replace(

@@ -6,7 +6,7 @@ A skill is verified as a whole: each of its items together with every file in it
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from pathlib import PurePosixPath
 from typing import NamedTuple, TypeVar
@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 from rye._text import find_envelope, may_name_item
 from rye.errors import ItemError
 from rye.items.clients import SKILL_FILE
-from rye.items.hidden import describe_hidden
+from rye.items.hidden import MOST_BYTES, describe_hidden, describe_large
 from rye.items.model import Item, ItemType
 from rye.items.provenance import stated_source
 from rye.items.reader import parse
@@ -176,20 +176,27 @@ def read_skill(root: Root, folder: str, signature: str = SKILL_SIGNATURE) -> Ski
 
 
 _REGULAR = (PLAIN, PROGRAM)
-_MOST_READ = 1 << 20
-"""Maximum size in bytes of a file that is searched for hidden text; about a book."""
 
 
 def _read_part(root: Root, rel_path: str, status: FileStat) -> tuple[str, str]:
     """Return the digest of a file of a skill, and a sentence about its hidden text."""
-    digest, kept = sha256(), list[bytes]()
     try:
-        for chunk in read_chunks(root, rel_path, expected=status):
-            digest.update(chunk)
-            kept += [chunk] if status[0] <= _MOST_READ else []
+        return digest_and_hidden(read_chunks(root, rel_path, expected=status), rel_path, status[0])
     except OSError as error:
         raise unreadable(rel_path, error) from None
-    return digest.hexdigest(), describe_hidden(b"".join(kept), PurePosixPath(rel_path).suffix.lower())
+
+
+def digest_and_hidden(chunks: Iterable[bytes], rel_path: str, size: int) -> tuple[str, str]:
+    """Return the SHA-256 of a file, and a sentence about text in it that a reader does not see."""
+    digest, suffix = sha256(), PurePosixPath(rel_path).suffix.lower()
+
+    def hashed() -> Iterator[bytes]:
+        for chunk in chunks:
+            digest.update(chunk)
+            yield chunk
+
+    hidden = describe_hidden(b"".join(hashed()), suffix) if size <= MOST_BYTES else describe_large(hashed(), suffix)
+    return digest.hexdigest(), hidden
 
 
 def _read_signature(root: Root, path: str, read: Read) -> bytes | None:

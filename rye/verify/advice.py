@@ -96,6 +96,7 @@ REMEDIES: Final = MappingProxyType(
             "read it, as a client may obey it; remove it, or name it under ignore in the policy"
         ),
         "link-elsewhere": Remedy("put a copy in its place and sign that, or remove the link"),
+        "hidden-text": Remedy("remove it; if it belongs there, accept it: rye verify --policy FILE --accept"),
         "list-missing": Remedy("ask the owner of the space for a signed list", _SIGN),
         "list-gone": Remedy("put rye.list back; if its owner has given it up, forget it: rye sign --list --forget"),
         "list-malformed": Remedy(_NEWEST, _SIGN),

@@ -207,7 +207,7 @@ class ListChecks:
         root = project_root(top)
         try:
             if path.is_dir() and not path.is_symlink():
-                digest = hashlib.sha256(write_rows(files_below(path, root)[0].values())).hexdigest()
+                digest = hashlib.sha256(write_rows(files_below(path, root).files.values())).hexdigest()
             else:
                 mode = LINK if path.is_symlink() else PLAIN
                 digest = file_digest(Root(Space.PROJECT, path.parent), FileMode(path.name, mode))
@@ -220,7 +220,7 @@ class ListChecks:
     def _rest_of_plugin(self, root: Root) -> Iterator[tuple[Violation, Change] | Unchecked]:
         """Yield each file of a plugin outside the folders of its items; a client may run or obey any of them."""
         folder = root.around
-        files, problems = files_below(folder, root)
+        files, problems, _ = files_below(folder, root)
         for path, file in files.items():
             is_item = root.space is not Space.SYSTEM and FIXED_FILES.identify(path.removesuffix(DETACHED_SUFFIX))
             full = str(folder / path)

@@ -138,14 +138,14 @@ class Verification:
             if outcome.signature.code in PARTS_OF_SKILL:
                 yield self._of_skill(outcome)
             else:
-                hidden = f"; and it holds hidden text: {outcome.hidden}" if outcome.hidden else ""
+                hidden = f"; hidden text: {outcome.hidden}" if outcome.hidden else ""
                 yield self._finding(outcome, outcome.signature.code, f"{outcome.signature.reason}{hidden}")
             return
         if audience and outcome.signature.audience != audience:  # a verdict about the key does not mention the audience
             yield self._finding(outcome, "audience", audience_words(outcome.signature.audience, audience))
             return
         if outcome.hidden:
-            yield self._finding(outcome, "hidden-text", f"it holds hidden text: {outcome.hidden}")
+            yield self._finding(outcome, "hidden-text", f"hidden text: {outcome.hidden}")
             return
         for demand in demands:
             if fault := demand.fault(outcome, self.now):

@@ -22,7 +22,7 @@ from tests.support.signed import sign as sign_file
 
 def signed_list(root: Root, key: SigningKey, *, name: str, days: int) -> bytes:
     """Return a list of every file below a root, with the line of one key, whatever that key may sign."""
-    files, _ = files_below(root.path, root)
+    files, *_ = files_below(root.path, root)
     now = datetime.now(UTC)
     body = write_list(name, 1, now + timedelta(days=days), list(files.values()))
     return add_signature(body, origin=root.list_place, key=key, now=now)

@@ -169,7 +169,7 @@ def _list_in_the_past(arena: Arena) -> None:
     """Put a list of the files as they are, which has expired, into the project."""
     past = datetime(2026, 1, 1, tzinfo=UTC)
     folder, root = arena.sim.root("project"), arena.root()[1]
-    body = write_list("project", 1, past, list(files_below(folder, root)[0].values()))
+    body = write_list("project", 1, past, list(files_below(folder, root).files.values()))
     arena.list.write_bytes(add_signature(body, origin=root.list_place, key=ANN, now=past))
 
 

@@ -54,7 +54,7 @@ def test_what_verify_prints_names_the_hidden_text(
     monkeypatch.setenv("USER_SPACE", str(sim.user))
     registry, arguments = registry_of(sim), ["verify", "--project", str(sim.project), "--space", "project"]
     main(arguments)
-    assert "and it holds hidden text: line 7: tag characters" in " ".join(capfd.readouterr().out.split())
+    assert "hidden text: line 7: tag characters" in " ".join(capfd.readouterr().out.split())
     registry.sign("directive:pdf", allow_hidden=True)
     main(arguments)
     printed = " ".join(capfd.readouterr().out.split())

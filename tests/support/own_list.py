@@ -59,7 +59,7 @@ def _is_signed(root: Root, key: SigningKey) -> bool:
         listed = parse_list(read_list(root.path) or b"")
     except SigningError:
         return False
-    return not compare(listed.files, files_below(root.path, root)[0]) and any(
+    return not compare(listed.files, files_below(root.path, root).files) and any(
         listed.holds(line, key.public) for line in listed.lines
     )
 

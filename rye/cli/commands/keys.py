@@ -169,7 +169,7 @@ def _sign_items(target: tuple[str, ...], options: dict[str, Any]) -> SignReport:
         )
 
 
-_NOT_OF_LISTS = ("target", "every", "check", "force", "allow_hidden", "new_key", "owner")
+_NOT_OF_LISTS = ("target", "every", "check", "force", "new_key", "owner")
 
 
 def _sign_list(root: Path | None, options: dict[str, Any]) -> int:
@@ -207,6 +207,7 @@ def _sign_list(root: Path | None, options: dict[str, Any]) -> int:
         trust=trust,
         days=options["expires"],
         add=options["add"],
+        allow_hidden=options["allow_hidden"],
         dry_run=options["dry_run"],
         confirm=confirm,
     )

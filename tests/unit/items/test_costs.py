@@ -27,6 +27,10 @@ UNSEEN = {
     "zero-width": "\u200b",
     "zero-width bits": "\u200b\u200c",
     "selectors": "\ufe00",
+    "blanks of Braille": "\u2800\u2800\u2800 ",
+    "references": "&#x202a;",
+    "fences of YAML": '```yaml\n"\\u202a',
+    "front matter": '---\n"\\u202a',
     "open comments": "<!--",
     "comments": "<!-- x -->",
     "orders": ORDER,
@@ -117,21 +121,31 @@ def seconds(check: Check, text: str) -> float:
 def is_linear(check: Check, text: Callable[[int], str]) -> bool:
     """Return whether a text four times as long takes less than nine times as long; squared it is sixteen times.
 
-    The text grows until a check takes long enough to be measured, or it has 512 Ki characters.
+    The text grows until a check takes long enough to be measured, or it has 128 Ki characters.
     """
     size = 1 << 11
-    while (taken := seconds(check, text(size))) < 0.02 and size < 1 << 19:
+    while (taken := seconds(check, text(size))) < 0.01 and size < 1 << 17:
         size *= 4
-    return taken < 0.02 or taken < 9 * seconds(check, text(size // 4))
+    return taken < 0.01 or taken < 9 * seconds(check, text(size // 4))
 
 
 @pytest.mark.parametrize("part", UNSEEN.values(), ids=UNSEEN)
-@pytest.mark.parametrize("around", [("", "\u05d0"), (f"{ORDER}\n\n", "\u200b" * 3)], ids=["letter", "order"])
+@pytest.mark.parametrize(
+    "around", [("---\n<directive>", "\u05d0\u2801"), (f"{ORDER}\n\n", "\u200b" * 3)], ids=["letter", "order"]
+)
 def test_hidden_text_is_looked_for_once(part: str, around: tuple[str, str]) -> None:
     """One character after another, before a Hebrew letter, or below a comment: no text is read again."""
     before, after = around
     assert is_linear(
         lambda text: describe_hidden(text.encode(), ".md"), lambda size: before + part * (size // len(part)) + after
+    )
+
+
+@pytest.mark.parametrize("part", ["\\u202a", "\\U000e0061", "\\\n", "\\\\", "\\      ", "\\u202a\n"])
+def test_escapes_are_resolved_once(part: str) -> None:
+    """The same for what escapes stand for."""
+    assert is_linear(
+        lambda text: describe_hidden(text.encode(), ".json"), lambda size: "\\u" + part * (size // len(part))
     )
 
 

@@ -272,7 +272,7 @@ def test_every_file_but_private_keys_is_listed(sim: SpaceSim) -> None:
     for name in (".hidden/x", "tools/__pycache__/a.pyc", "config/keys/signing/evil.py"):
         sim.write("user", name, "x")
     (user.path / "link").symlink_to("nowhere")
-    found, problems = files_below(user.path, user)
+    found, problems, _ = files_below(user.path, user)
     assert problems == ()
     assert {".hidden/x", "tools/__pycache__/a.pyc", "config/keys/signing/evil.py", "link"} <= set(found)
     assert not [path for path in found if path.endswith(".pem")]
@@ -300,7 +300,7 @@ def test_an_expired_list_signs_nothing(sim: SpaceSim) -> None:
     root = find_root(Layout.find(project=sim.project, user=sim.user, bundles=()))[1]
     now = datetime.now(UTC)
     for days, code in ((1, "ok-list"), (-1, "list-expired")):
-        body = write_list("shop", 1, now + timedelta(days=days), list(files_below(root.path, root)[0].values()))
+        body = write_list("shop", 1, now + timedelta(days=days), list(files_below(root.path, root).files.values()))
         (root.path / LIST_FILE).write_bytes(add_signature(body, origin=PLACE, key=ANN, now=now))
         assert sim.registry().get("tool:demo/data").signature.code == code
 

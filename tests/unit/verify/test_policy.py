@@ -310,7 +310,7 @@ def test_a_list_meets_the_demands_or_gives_a_code(
 def listed(sim: SpaceSim, *, key: SigningKey = ANN, number: int = 1, lines: Sequence[str] = ("",)) -> None:
     """Sign the project's list by hand: with one line for each of the audiences."""
     root, until = project_root(sim.project), datetime.now(UTC) + timedelta(days=30)
-    data = write_list("project", number, until, list(files_below(root.path, root)[0].values()))
+    data = write_list("project", number, until, list(files_below(root.path, root).files.values()))
     for audience in lines:
         data = add_signature(data, origin=root.list_place, key=key, audience=audience, now=SIGNED)
     (root.path / "rye.list").write_bytes(data)
