@@ -198,7 +198,7 @@ class Setup:
 
     def _files(self, fingerprint: str) -> list[NewFile]:
         signer = f"signers: [{fingerprint}]\n" if fingerprint else ""
-        policy = f"# What rye verify --policy {POLICY} demands; see rye/ci.\nrequire: trusted\nformats: v2\n{signer}"
+        policy = f"# What rye verify --policy {POLICY} demands; see rye/ci.\nformats: v2\n{signer}"
         if self._dot_names:
             policy += f"ignore: {json.dumps(self._dot_names)}  # hidden files that no client is known to read\n"
         return [*self._imported, NewFile(POLICY, policy.encode()), *self._jobs]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,6 @@ from rye.spaces.lists import (
     NOTES,
     ListReport,
     check_list,
-    file_digest,
     files_below,
     has_list,
     is_private,
@@ -29,11 +27,11 @@ from rye.spaces.lists import (
 )
 from rye.spaces.model import FOLDER, Root, Space, is_within
 from rye.spaces.skills_lock import compare_lock
-from rye.spaces.snapshot import LINK, MAX_FILES, PLAIN, FileMode
+from rye.spaces.snapshot import LINK, MAX_FILES, FileMode
 from rye.spaces.state import state_warning
 from rye.spaces.uncovered import beside_warning
 from rye.trust.line import DETACHED_SUFFIX
-from rye.trust.list import LIST_FILE, Change, ListClaim, ListFault, write_rows
+from rye.trust.list import LIST_FILE, Change, ListClaim, ListFault
 from rye.trust.trust_store import TRUSTED_FOLDER
 from rye.verify.policy import NO_DEMAND, ListDemand
 from rye.verify.report import Unchecked, Violation
@@ -204,18 +202,8 @@ class ListChecks:
         shown = os.path.relpath(path, top)
         if any(fnmatchcase(shown, pattern) or fnmatchcase(path.name, pattern) for pattern in self.ignore):
             return
-        root = project_root(top)
-        try:
-            if path.is_dir() and not path.is_symlink():
-                digest = hashlib.sha256(write_rows(files_below(path, root).files.values())).hexdigest()
-            else:
-                mode = LINK if path.is_symlink() else PLAIN
-                digest = file_digest(Root(Space.PROJECT, path.parent), FileMode(path.name, mode))
-        except (OSError, ItemError) as error:
-            yield Unchecked(f"project: {shown}: {error}", "unreadable", "fix or remove it", str(path))
-            return
-        change = Change("unknown-dot-name", shown, f"rye knows no client that reads {shown}, but one may", digest)
-        yield _violation(root, str(path), change), change
+        change = Change("unknown-dot-name", shown, f"rye knows no client that reads {shown}, but one may")
+        yield _violation(project_root(top), str(path), change), change
 
     def _rest_of_plugin(self, root: Root) -> Iterator[tuple[Violation, Change] | Unchecked]:
         """Yield each file of a plugin outside the folders of its items; a client may run or obey any of them."""
@@ -239,16 +227,11 @@ class ListChecks:
             return
         if path in self._named:
             return
-        try:
-            code, words = "uncovered", f"no signature and no list covers {file.path}"
-            if file.mode == LINK and is_within(real_path(path), real_path(root.around)):
-                code, words = "link-elsewhere", f"no list names the link {file.path}"
-            change = Change(code, file.path, words, file_digest(root, file))
-        except FileNotFoundError:
-            return
-        except (OSError, ItemError) as error:
-            yield Unchecked(f"{root.source}: {file.path}: {error}", "unreadable", "fix or remove it", path)
-        else:
+        code, words = "uncovered", f"no signature and no list covers {file.path}"
+        if file.mode == LINK and is_within(real_path(path), real_path(root.around)):
+            code, words = "link-elsewhere", f"no list names the link {file.path}"
+        if os.path.lexists(path):
+            change = Change(code, file.path, words)
             self._named.add(path)
             yield _violation(root, path, change), change
 

@@ -1,10 +1,9 @@
-"""Policies: demands on items beyond the verdict, and accepted findings.
+"""Policies: demands on items beyond the verdict ``trusted``, which every item must have.
 
 A policy is a YAML file that the caller names; rye does not search for one:
 
 .. code-block:: yaml
 
-    require: trusted          # or signed
     formats: v2               # of the signature; or a list
     max_age: 365d             # of the signature; also not_before: 2026-01-01
     audience: acme/ops        # for which a project's items were signed
@@ -13,16 +12,17 @@ A policy is a YAML file that the caller names; rye does not search for one:
     scopes:
       - scope: tool.ops.*
         signers: [4b987fd4e40303ac…]   # all 64 digits
-    accepted:
-      - {path: .ai/tools/old.py, mode: "100644", code: no-envelope, digest: 0f12…}
 
-The first entry of ``scopes`` that contains an item overrides the demands above it that it also states.
+The first entry of ``scopes`` that contains an item overrides the demands above it that it also states. Accepted
+findings lie in a file beside the policy, see :mod:`rye.verify.accepted`.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -37,16 +37,14 @@ from rye.spaces.model import Space
 from rye.trust.keys import refuse_key_text
 from rye.trust.line import check_audience
 from rye.trust.model import BY_LIST, OMS, EnvelopeFormat, as_utc, signer_words
-from rye.trust.reasons import UNCHECKED
+from rye.verify.accepted import MAX_ACCEPTED_FILE, accepted_path, read_accepted, write_accepted
 from rye.verify.report import Accepted, VerifiedItem
 
 MAX_POLICY_FILE: Final = 1 << 20
-"""Maximum size in bytes of a policy file; an accepted finding takes about 200."""
+"""Maximum size in bytes of a policy file."""
 
-WELL: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
-    {"trusted": frozenset({"trusted"}), "signed": frozenset({"trusted", "untrusted"})}
-)
-"""Value of ``require`` → the verdicts that meet it."""
+NEW_POLICY: Final = "spaces: project  # see rye/ci\n"
+"""The policy that ``--accept`` writes where there is none: it demands nothing but the verdict ``trusted``."""
 
 POLICY_REASONS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -61,6 +59,14 @@ POLICY_REASONS: Final[Mapping[str, str]] = MappingProxyType(
 """Code of each demand that an item with an accepted verdict may still fail, and its meaning."""
 
 _SKEW: Final = timedelta(minutes=10)
+_GONE: Final = MappingProxyType(
+    {
+        "accepted": "'accepted' is not known: accepted findings lie in a file beside the policy, NAME.accepted.jsonl, "
+        "which --accept writes; remove this key and accept them again",
+        "require": "'require' is not known: every item must be trusted; remove this key",
+    }
+)
+"""Keys that a policy cannot have, though readers may expect them → what to do."""
 _UNITS: Final = MappingProxyType({"h": "hours", "d": "days", "w": "weeks"})
 _AGE: Final = re.compile(r"([1-9][0-9]{0,4})([hdw])")
 _SIGNER: Final = re.compile(r"[0-9a-f]{64}")
@@ -79,7 +85,6 @@ class Demand:
     """The demands on one item. An empty value or None makes no demand.
 
     Attributes:
-        require: ``trusted`` or ``signed``.
         signers: Fingerprints, 64 hex digits; one of these keys must have signed.
         formats: Accepted formats of the signature.
         max_age: Maximum age of the signature. Only v2 signs its time, and it is the signer's claim: whoever holds the
@@ -88,19 +93,11 @@ class Demand:
         spaces: The spaces whose items must meet these demands. Everything that the caller named must meet them too.
     """
 
-    require: str = "trusted"
     signers: tuple[str, ...] = ()
     formats: tuple[str, ...] = ()
     max_age: timedelta | None = None
     not_before: datetime | None = None
     spaces: tuple[str, ...] = (str(Space.PROJECT),)
-
-    def accepts_verdict(self, item: VerifiedItem) -> bool:
-        """Return whether the verdict meets ``require``.
-
-        The verdict of a revoked key never does, nor that of an unknown key, whose signature nobody can check.
-        """
-        return item.verdict in WELL[self.require] and item.signature.code not in {"revoked", *UNCHECKED}
 
     def fault(self, item: VerifiedItem, now: datetime) -> PolicyFault | None:
         """Return the first demand on signer, format or age that an item does not meet; its verdict is not looked at."""
@@ -154,7 +151,7 @@ class Policy:
         scoped: Demands on the items of a scope, replacing the default.
         also: Additional demands of the caller on every item.
         audience: The audience for which the items and lists of projects must be signed; empty for any and none.
-        accepted: Findings that do not fail the verification.
+        accepted: Findings that do not fail the verification, from the file beside the policy.
         list: The demands on lists.
         ignore: Names and path patterns of dot files that are not a client's.
     """
@@ -171,7 +168,7 @@ class Policy:
     def is_plain(self) -> bool:
         """Whether only a verdict is demanded."""
         demands = (self.default, *(demand for _, demand in self.scoped), *filter(None, (self.also,)))
-        return all(replace(row, require="trusted", spaces=Demand().spaces) == Demand() for row in demands)
+        return all(replace(row, spaces=Demand().spaces) == Demand() for row in demands)
 
     def demand(self, item: VerifiedItem, *, is_named: bool = False) -> Demand | None:
         """Return the demands on an item; None if the policy is not for its space.
@@ -202,61 +199,49 @@ def check_signers(signers: tuple[str, ...], *, name: str = "signer") -> tuple[st
 
 
 def load_policy(path: Path) -> Policy:
-    """Read a policy file.
+    """Read a policy file, and the accepted findings beside it.
 
     Raises:
         NotFoundError: ``policy-not-found``.
         ArgumentError: ``bad-policy`` with the file and, if known, the line.
         EnvironmentFault: ``unreadable``.
     """
-    data = _read(path)
+    data = _read(path, MAX_POLICY_FILE)
     if len(data) > MAX_POLICY_FILE:
         raise _bad(path, f"it has more than {MAX_POLICY_FILE:,} bytes")
     try:
-        return _parse(path, data.decode("utf-8-sig"))
+        policy = _parse(path, data.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise _bad(path, "it is not UTF-8") from None
+    beside = accepted_path(path)
+    with suppress(NotFoundError):
+        policy = replace(policy, accepted=read_accepted(beside, _read(beside, MAX_ACCEPTED_FILE)))
+    return policy
 
 
-def accept_findings(path: Path, findings: Iterable[Accepted]) -> None:
-    """Replace the accepted findings of a policy file, or make the file if there is none; the rest is unchanged.
+def accept_findings(path: Path, findings: Iterable[Accepted]) -> Path:
+    """Replace the accepted findings beside a policy file, and make the policy if there is none.
+
+    Returns:
+        The file of the findings.
 
     Raises:
-        ArgumentError: ``bad-policy``: it is not a policy file, or its list of accepted findings cannot be replaced.
+        ArgumentError: ``bad-policy``: it is not a policy file; ``not-acceptable``.
         EnvironmentFault: ``cannot-write``, also if a link leads to it; ``unreadable``.
     """
     refuse_links(path)
-    try:
-        text = _read(path).decode("utf-8-sig")
-    except NotFoundError:
-        text = "require: trusted\n"
-    accepted = frozenset(findings)
-    expected = replace(_parse(path, text), accepted=accepted)
-    rows = "".join(map(_row, sorted(accepted)))
-    kept = _ACCEPTED.sub("", text).rstrip() or "require: trusted"
-    text = f"{kept}\naccepted:\n{rows}" if rows else f"{kept}\n"
-    if len(text.encode()) > MAX_POLICY_FILE:
-        raise _bad(path, f"{len(accepted):,} findings are too many to accept")
-    if _parse(path, text) != expected:
-        raise _bad(path, "the list 'accepted' cannot be replaced; write it as --accept does, or remove it")
-    write_atomically(path, text.encode())
+    beside = accepted_path(path)
+    is_new = not os.path.lexists(path)
+    if not is_new:
+        load_policy(path)
+    write_accepted(beside, findings)
+    if is_new:
+        write_atomically(path, NEW_POLICY.encode())
+    return beside
 
 
-_ACCEPTED: Final = re.compile(r"^accepted[ \t]*:.*\n?(?:(?:[ \t-].*)?\n|[ \t-].*\Z)*", re.MULTILINE)
-"""The key and the lines below it that are indented, empty or list entries."""
-
-
-def _row(finding: Accepted) -> str:
-    facts = (f"{key}: {_quoted(value)}" for key, value in finding._asdict().items())
-    return f"  - {{{', '.join(facts)}}}\n"
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _read(path: Path) -> bytes:
-    """Return the bytes of a policy file, at most one more than the limit; never block on a pipe.
+def _read(path: Path, limit: int) -> bytes:
+    """Return the bytes of a file, at most one more than the limit; never block on a pipe.
 
     Raises:
         NotFoundError: ``policy-not-found``.
@@ -265,7 +250,7 @@ def _read(path: Path) -> bytes:
     try:
         if path.is_file() or path.is_dir() or not path.exists():
             with path.open("rb") as file:
-                return file.read(MAX_POLICY_FILE + 1)
+                return file.read(limit + 1)
         problem = "is not a regular file"
     except FileNotFoundError:
         raise NotFoundError("policy-not-found", f"there is no policy file {str(path)!r}", hint="name one") from None
@@ -300,8 +285,8 @@ def _parse(path: Path, text: str) -> Policy:
 def _policy(values: Any) -> Policy:
     """Return the policy that the values of a file state; anything unknown is an error."""
     if not isinstance(values, dict) or not values:
-        raise _Misstated("", "it has no requirement; it must be a mapping such as 'require: trusted'")
-    default = _demand(Demand(), values, "scopes", "audience", "accepted", "list", "ignore")
+        raise _Misstated("", "it has no requirement; it must be a mapping such as 'formats: v2'")
+    default = _demand(Demand(), values, "scopes", "audience", "list", "ignore")
     scoped = []
     for entry in _mappings(values, "scopes"):
         if not isinstance(scope := entry.get("scope"), str):
@@ -314,12 +299,11 @@ def _policy(values: Any) -> Policy:
             raise _Misstated(scope, error.message) from None
         scoped.append((scopes, _demand(default, entry, "scope")))
     audience = _audience(values["audience"]) if "audience" in values else ""
-    accepted = frozenset(map(_accepted, _mappings(values, "accepted")))
     lists = _list_demand(values["list"]) if "list" in values else NO_DEMAND
     ignore = values.get("ignore", [])
     if not isinstance(ignore, list) or not all(isinstance(pattern, str) and pattern for pattern in ignore):
         raise _Misstated("ignore", "ignore must be a list of names or patterns of paths")
-    return Policy(default, tuple(scoped), audience=audience, accepted=accepted, list=lists, ignore=tuple(ignore))
+    return Policy(default, tuple(scoped), audience=audience, list=lists, ignore=tuple(ignore))
 
 
 def _list_demand(value: Any) -> ListDemand:
@@ -339,15 +323,6 @@ def _mappings(values: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise _Misstated(key, f"{key} must be a list of mappings")
     return entries
-
-
-def _accepted(entry: Mapping[str, Any]) -> Accepted:
-    facts = [entry.get(key) for key in Accepted._fields]
-    if len(entry) != len(facts) or not all(isinstance(fact, str) for fact in facts):
-        word = max((fact for fact in facts if isinstance(fact, str)), key=len, default="accepted")
-        words = f"an accepted finding has {', '.join(Accepted._fields)}, all of them in quotes"
-        raise _Misstated(word, words)
-    return Accepted(*map(str, facts))
 
 
 def _audience(value: Any) -> str:
@@ -370,16 +345,12 @@ def _demand(base: Demand, values: Mapping[str, Any], *known: str) -> Demand:
         if key in _READERS:
             stated[key] = _READERS[key](value)
         elif key not in known:
-            raise _Misstated(key, f"{key!r} is not known, valid are {', '.join((*_READERS, *known))}")
+            raise _Misstated(key, _GONE.get(key) or f"{key!r} is not known, valid are {', '.join((*_READERS, *known))}")
     return replace(base, **stated)
 
 
-def _verdict(value: Any) -> str:
-    return _words("require", value, tuple(WELL), single=True)[0]
-
-
-def _words(key: str, value: Any, known: tuple[str, ...], *, single: bool = False) -> tuple[str, ...]:
-    words = value if isinstance(value, list) and not single else [value]
+def _words(key: str, value: Any, known: tuple[str, ...]) -> tuple[str, ...]:
+    words = value if isinstance(value, list) else [value]
     if not words or not all(word in known for word in words):
         raise _Misstated(key, f"{key} is {value!r}, valid are {', '.join(known)}")
     return tuple(map(str, words))
@@ -419,7 +390,6 @@ def _moment(value: Any) -> datetime:
 
 
 _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "require": _verdict,
     "signers": _signers,
     "formats": _formats,
     "max_age": _age,

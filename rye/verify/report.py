@@ -83,7 +83,8 @@ class Violation(InSpace, Report):
         type: ``file``, ``list`` or ``skill``.
         id: Its path below the folder of the list, or below the root.
         path: The file, which may be missing, or the list.
-        digest: SHA-256 hex of the file; for a missing file the listed digest, for a list that of the signed bytes.
+        digest: SHA-256 hex over every byte that it is about, see :mod:`rye.verify.accepted`; for a missing file the
+            listed digest, for a list that of the signed bytes.
         line: Always 1.
         verdict: ``violation``, in place of a verdict.
     """
@@ -112,7 +113,7 @@ class Accepted(NamedTuple):
 
     ``path`` is relative to the project, or to the working directory without one; absolute elsewhere. ``mode`` is
     ``100644`` or, for an executable file, ``100755``; ``120644`` or ``120755`` if it is reached by a link, ``040000``
-    for a folder, empty if nothing is there. ``digest`` is that of :class:`VerifiedItem`.
+    for a folder, empty if nothing is there. ``digest`` covers every byte that the finding is about.
     """
 
     path: str

@@ -18,12 +18,23 @@ from rye.spaces.layout import AUDIENCE, Layout
 from rye.spaces.lists import ListReport
 from rye.spaces.model import Space
 from rye.spaces.read import skill_of
+from rye.trust.model import Verdict
 from rye.trust.reasons import audience_words
 from rye.trust.trust_store import system_clock
+from rye.verify.accepted import Digests
 from rye.verify.advice import Adviser
 from rye.verify.lists import ListChecks
 from rye.verify.policy import EVERY_SPACE, Demand, Policy, load_policy
-from rye.verify.report import PARTS_OF_SKILL, Accepted, Finding, Outcome, Unchecked, VerifiedItem, VerifyReport
+from rye.verify.report import (
+    PARTS_OF_SKILL,
+    Accepted,
+    Finding,
+    Outcome,
+    Unchecked,
+    VerifiedItem,
+    VerifyReport,
+    Violation,
+)
 from rye.verify.stream import OutcomeStream, Progress, stream_outcomes
 
 
@@ -78,6 +89,10 @@ class Verification:
     unchecked: list[Unchecked] = field(default_factory=list)
     _changed: set[str] = field(default_factory=set)
     """Skills that differ from what was signed."""
+    _digests: Digests = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._digests = Digests(self.base)
 
     @property
     def items(self) -> int:
@@ -134,7 +149,7 @@ class Verification:
         self.subject += mine is not None
         demands = (mine or Demand(), *filter(None, (self.policy.also,)))
         audience = self.audience if outcome.space == Space.PROJECT else ""
-        if not all(demand.accepts_verdict(outcome) for demand in demands):
+        if outcome.signature.verdict is not Verdict.TRUSTED:
             if outcome.signature.code in PARTS_OF_SKILL:
                 yield self._of_skill(outcome)
             else:
@@ -175,8 +190,11 @@ class Verification:
         path, item = Path(finding.item.path), finding.item
         place = path.relative_to(self.base) if path.is_relative_to(self.base) else path
         name = "".join(map(_visible, place.as_posix()))
-        identity = Accepted(name, mode_of(path, self.base), finding.code, item.digest)
+        digest = self._digests.of(item)
+        identity = Accepted(name, mode_of(path, self.base), finding.code, digest)
         accepted = identity in self.policy.accepted
+        if isinstance(item, Violation):
+            finding = replace(finding, item=replace(item, digest=digest))
         self.accepted += accepted
         self.findings += not accepted
         return replace(finding, identity=identity, accepted=accepted)

@@ -14,6 +14,7 @@ from tests.support.attacks import OTHER, TEXT, Arena
 from tests.support.files import lay
 from tests.support.seams import (
     EVIL,
+    KIND,
     ROWS,
     SKILL,
     STRICT,
@@ -29,7 +30,7 @@ from tests.support.signed import ANN, BEA, EVE, NOTE, PAT, SIGNED_AT
 
 def policy(arena: Arena, text: str = "") -> tuple[str, str]:
     """Write a policy, and return the words that name it."""
-    return "--policy", str(lay(arena.sim.folder, {"policy.yaml": f"require: trusted\n{text}"}) / "policy.yaml")
+    return "--policy", str(lay(arena.sim.folder, {"policy.yaml": f"spaces: project\n{text}"}) / "policy.yaml")
 
 
 def accept(arena: Arena, *words: str) -> None:
@@ -73,9 +74,9 @@ def limited_key_signs_a_whole_list(arena: Arena) -> None:
     arena.list_items(EVE)
 
 
-@row(at=f".ai/{OTHER}", options=("--require", "signed"))
+@row(at=f".ai/{OTHER}", options=())
 def signature_is_any_64_bytes(arena: Arena) -> None:
-    """A line of an unknown key, whose signature nobody made, is signed enough."""
+    """A line of an unknown key has a signature that nobody made."""
     line, _, rest = arena.sim.add("project", OTHER, TEXT, EVE).read_bytes().partition(b"\n")
     made = line.split(b":")[-3]
     arena.sim.write("project", OTHER, line.replace(made, encode_signature(bytes(64)).encode()) + b"\n" + rest)
@@ -153,6 +154,88 @@ def accepted_text_becomes_a_row_for_a_file(arena: Arena) -> Answer:
     accept(arena)
     lay(folder, {"SKILL.md": text, "AAA.txt": EVIL})
     return ask(arena, "--policy", str(arena.sim.folder / "policy.yaml"))
+
+
+def accepted(before: Callable[[Path], object], after: Callable[[Path], object], *codes: str) -> Row:
+    """Return the row of something in a project that is accepted, and changes below or behind what is named."""
+
+    def attack(arena: Arena) -> Answer:
+        project = sign(arena, {"AGENTS.md": KIND})
+        before(project)
+        accept(arena, "--strict")
+        named = ("--strict", "--policy", str(arena.sim.folder / "policy.yaml"))
+        assert ask(arena, *named).status == 0
+        after(project)
+        return ask(arena, *named)
+
+    return Row(attack, frozenset(codes))
+
+
+def link(path: str, target: str) -> Callable[[Path], object]:
+    """Return what puts a link into a project, to a file or folder that has a text."""
+
+    def put(project: Path) -> None:
+        lay(project, {f"{target}/x.md" if "." not in target else target: KIND})
+        (project / path).parent.mkdir(parents=True, exist_ok=True)
+        (project / path).symlink_to(project / target)
+
+    return put
+
+
+def large(project: Path) -> None:
+    """Put a file of 256 MiB and a byte, with a hole, into a folder."""
+    lay(project, {".zed/rules.md": KIND})
+    with (project / ".zed/large").open("wb") as file:
+        file.truncate((1 << 28) + 1)
+
+
+def change_large(project: Path) -> None:
+    """Change a byte in its middle."""
+    with (project / ".zed/large").open("r+b") as file:
+        file.seek(1 << 27)
+        file.write(b"x")
+
+
+UNKNOWN = "unknown-dot-name"
+ROWS |= {
+    "accepted-folder-gets-a-file": accepted(
+        lambda project: lay(project, {".zed/a.md": KIND}), lambda project: lay(project, {".zed/b.md": EVIL}), UNKNOWN
+    ),
+    "accepted-folder-with-a-repository-in-it": accepted(
+        lambda project: lay(project, {".zed/x/.git/config": "a\n", ".zed/.git/config": "a\n"}),
+        lambda project: lay(project, {".zed/x/.git/hooks/evil": EVIL}),
+        UNKNOWN,
+    ),
+    "accepted-folder-that-is-a-repository": accepted(
+        lambda project: lay(project, {".zed/.git/config": "a\n"}),
+        lambda project: lay(project, {".zed/.git/config": EVIL}),
+        UNKNOWN,
+    ),
+    "accepted-folder-with-a-large-file": accepted(large, change_large, UNKNOWN),
+    "accepted-folder-with-a-program": accepted(
+        lambda project: lay(project, {".zed/a": KIND}), lambda project: (project / ".zed/a").chmod(0o755), UNKNOWN
+    ),
+    "accepted-link-to-a-file-that-changes": accepted(
+        link(".claude/hooks/a.md", "docs/a.md"), lambda project: lay(project, {"docs/a.md": EVIL})
+    ),
+    "accepted-link-to-a-folder-that-changes": accepted(
+        link(".claude/hooks/a", "docs/a"), lambda project: lay(project, {"docs/a/y.md": EVIL})
+    ),
+    "accepted-folder-with-a-link-to-what-changes": accepted(
+        link(".zed/a.md", "docs/a.md"), lambda project: lay(project, {"docs/a.md": EVIL}), UNKNOWN
+    ),
+}
+
+
+def accept_link_out_of_the_project(arena: Arena) -> bool:
+    """What lies outside cannot be read as a whole: such a finding is never accepted."""
+    project = sign(arena, {"AGENTS.md": KIND})
+    (project / ".zed").symlink_to("/usr")
+    place = ("--space", "project", "--project", str(project), "--strict")
+    return run("verify", *policy(arena), *place, "--accept")[0] == 2
+
+
+ROWS["accepted-link-out-of-the-project"] = Row(accept_link_out_of_the_project)
 
 
 def revoked(end: Callable[[Arena], object]) -> Row:

@@ -290,7 +290,7 @@ def accepted_file_turned_into_another(arena: Arena) -> Found:
 def revoked_key_among_the_signers_demanded(arena: Arena) -> Found:
     """Whoever stole the key signs again: to demand this signer does not make up for the revocation."""
     policy = arena.sim.folder / "policy.yaml"
-    policy.write_text(f"require: signed\nsigners: {ANN.public.fingerprint}\n", encoding="utf-8")
+    policy.write_text(f"signers: {ANN.public.fingerprint}\n", encoding="utf-8")
     assert arena.verify("--policy", str(policy)).status == 0
     arena.sim.revoke(ANN)
     return arena.verify("--policy", str(policy))

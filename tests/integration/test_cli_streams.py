@@ -14,7 +14,7 @@ import pytest
 
 from tests.unit.cli.workshop import ROOT, Workshop, lay
 
-HIDDEN = ("\x1b", "\x07", "\u202e", "\x9b")
+HIDDEN = ("\x1b", "\x07", "\u200f", "\x9b")
 """What a terminal obeys; each stands in an item of the workshop."""
 
 

@@ -82,7 +82,7 @@ def test_hostile_items_are_listed_harmlessly(shop: Workshop) -> None:
     out = shop.run("list", "--space", "project", FORCE_COLOR="1", NO_COLOR="").out
     assert "\x1b]0" not in out
     assert "\x07" not in out
-    assert "\u202e" not in out
+    assert "\u200f" not in out
 
 
 # why
@@ -112,7 +112,7 @@ def test_hostile_words_are_explained_harmlessly(shop: Workshop) -> None:
     done = shop.run("why", "title:zzz OR trap", "demo/trap", FORCE_COLOR="1", NO_COLOR="")
     assert done.status == 0
     assert "\x1b]0" not in done.out
-    assert "\u202e" not in done.out
+    assert "\u200f" not in done.out
 
 
 # likeness

@@ -172,7 +172,7 @@ def test_a_project_is_signed_for_an_audience_and_the_users_items_for_none(sim: S
 def test_an_audience_is_demanded_by_a_policy_too(sim: SpaceSim, tmp_path: Path) -> None:
     """With the same verdict; one that the caller demands must be the same, and one of no project is pointed out."""
     policy = tmp_path / "policy.yaml"
-    policy.write_text("require: signed\naudience: acme/ops\n")
+    policy.write_text("audience: acme/ops\n")
     shop = sim.registry(audience="acme/shop")
     shop.sign("*")
     with pytest.raises(ArgumentError, match="audience is 'acme/shop', the policy demands 'acme/ops'"):

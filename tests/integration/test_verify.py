@@ -15,7 +15,7 @@ from rye.errors import EnvironmentFault
 from rye.items import yaml
 from tests.unit.cli.workshop import ROOT, Done, Workshop, lay
 
-POLICY = "require: trusted\nscopes:\n- scope: knowledge\n  max_age: 52w\n"
+POLICY = "formats: v2\nscopes:\n- scope: knowledge\n  max_age: 52w\n"
 
 
 @pytest.fixture(scope="session")
@@ -94,7 +94,7 @@ def test_every_format_has_the_same_status(clean: tuple[Workshop, str], form: str
         ("--signer", "me"),
         ("--trust", "none"),
         ("--project", "none"),
-        ("--require", "everything"),
+        ("--require", "signed"),
         ("--format", "xml"),
     ],
 )
@@ -129,7 +129,7 @@ def test_settings_of_the_repository_start_no_program(clean: tuple[Workshop, str]
 
 
 def test_accepted_findings_pass_and_new_ones_fail(clean: tuple[Workshop, str], tmp_path: Path) -> None:
-    """``--accept`` writes the findings into the policy, which then accepts exactly those."""
+    """``--accept`` writes the findings beside the policy, which then accepts exactly those."""
     policy = tmp_path / "policy.yaml"
     path = spoil(clean)
     assert verify(clean, "--policy", str(policy), "--accept").status == 0
@@ -139,24 +139,20 @@ def test_accepted_findings_pass_and_new_ones_fail(clean: tuple[Workshop, str], t
     assert verify(clean, "--policy", str(policy)).status == 1
     other = tmp_path / "other.yaml"
     assert verify(clean, "tool:demo/nosuch", "--policy", str(other), "--accept").status == 2
-    assert not other.exists()
+    assert {path.name for path in tmp_path.glob("*.*")} == {"policy.yaml", "policy.accepted.jsonl"}
 
 
 def test_a_policy_counts_only_where_it_is_named(clean: tuple[Workshop, str]) -> None:
     """A policy in the tree under test does nothing by itself; named, it can demand more but not less than options."""
     spoil(clean, "knowledge/demo/guide.md")
     policy = clean[0].project / "policy.yaml"
-    policy.write_text("require: signed\n", encoding="utf-8")
-    assert verify(clean).status == 1
-    assert clean[0].run("verify", "--space", "project", "tool:demo/*").status == 1
-    unknown = clean[0].run("verify", "--space", "project", "tool:demo/*", "--policy", str(policy))
-    assert (unknown.status, "unknown-key" in unknown.out) == (1, True)  # whose signature nobody can check
+    policy.write_text("formats: v1\n", encoding="utf-8")
+    assert verify(clean, "tool:demo/*").status == 0
+    assert verify(clean, "tool:demo/*", "--policy", str(policy)).status == 1
     named = clean[0].project / ".ai/config/keys/trusted" / Path(clean[1]).name
     named.parent.mkdir(parents=True, exist_ok=True)
     named.write_bytes(Path(clean[1]).read_bytes())
-    assert clean[0].run("verify", "--space", "project", "tool:demo/*", "--policy", str(policy)).status == 0
-    words = ("verify", "--space", "project", "tool:demo/*", "--policy", str(policy), "--require", "trusted")
-    assert clean[0].run(*words).status == 1
+    assert clean[0].run("verify", "--space", "project", "tool:demo/*").status == 1
     policy.write_text(POLICY, encoding="utf-8")
     assert verify(clean, "knowledge:demo/twin", "--policy", str(policy)).status == 0
     policy.write_text(POLICY.replace("52w", "soon"), encoding="utf-8")
@@ -184,7 +180,7 @@ def test_the_script_of_the_action_passes_every_word_on(clean: tuple[Workshop, st
     assert step_of().returncode == 0
     assert step_of(RYE_TRUST="").returncode == 1
     spoil(clean)
-    done = step_of(RYE_TARGETS="tool:demo/*\nknowledge\n", RYE_ARGS="--require\nsigned\n")
+    done = step_of(RYE_TARGETS="tool:demo/*\nknowledge\n", RYE_ARGS="--format\ntext\n")
     assert done.returncode == 1
     assert ".ai/tools/demo/deploy.py:1" in done.stdout
     assert step_of(RYE_OUTPUT=str(tmp_path / "out"), RYE_FORMAT="sarif").returncode == 1
@@ -196,12 +192,12 @@ def test_attack_a_link_in_the_place_of_the_policy(clean: tuple[Workshop, str], t
     """A checkout that holds a link, or a folder that is one, has no findings written where it leads."""
     shop, victim = clean[0], tmp_path / "victim"
     victim.mkdir()
-    (victim / "known.json").write_text("require: trusted\n", encoding="utf-8")
+    (victim / "known.json").write_text("spaces: project\n", encoding="utf-8")
     for name, target in (("known.json", victim / "known.json"), ("folder", victim), ("dangling", victim / "new")):
         (shop.project / name).symlink_to(target)
     done = shop.run("verify", "--space", "project", "--policy", policy, "--accept")
     assert (done.status, "is a link" in done.err) == (2, True)
-    assert [path.read_text(encoding="utf-8") for path in victim.iterdir()] == ["require: trusted\n"]
+    assert [path.read_text(encoding="utf-8") for path in victim.iterdir()] == ["spaces: project\n"]
 
 
 @pytest.mark.parametrize("nested", [False, True])

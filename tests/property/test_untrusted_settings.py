@@ -41,7 +41,7 @@ KEYS = st.sampled_from(
         "date",
     ]
 )
-DEMANDS = st.sampled_from(["require", "signers", "envelope", "max_age", "not_before", "scopes", "scope", "<<"])
+DEMANDS = st.sampled_from(["signers", "envelope", "max_age", "not_before", "scopes", "scope", "<<"])
 WORDS = st.sampled_from(["trusted", "signed", "v1", "v2", "365d", "tool", "2026-01-01", ANN.public.fingerprint])
 SCALARS = (
     st.booleans() | st.integers() | st.floats() | TEXTS | WORDS | st.dates() | MOMENTS | MOMENTS.map(datetime.isoformat)

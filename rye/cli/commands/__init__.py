@@ -119,7 +119,7 @@ sign: Sign items, skills, bundles and lists.
 verify: Verify signatures; exit 1 when an item fails.
     rye verify --space project                             # every item of the project, for CI
     rye verify tool:demo/hello -v                          # one item, with its reason
-    rye verify --require signed --json                     # accept keys that are not trusted; answer as JSON
+    rye verify --signer "$SIGNER" --json                   # accept only this key; answer as JSON
     rye verify --space project --format sarif > rye.sarif  # for a code scanner
     rye verify --policy policy.yaml                        # with the demands of a policy
     rye verify --policy policy.yaml --accept               # accept the present findings; new ones fail

@@ -26,13 +26,6 @@ if TYPE_CHECKING:
 @targets
 @engine_option(VERIFIED_SPACE)
 @option(
-    "--require",
-    type=click.Choice(("trusted", "signed")),
-    metavar="LEVEL",
-    help="`trusted`: signed by a trusted key; `signed`: also by a key that does not count. By default "
-    "`trusted`, or what `--policy` says",
-)
-@option(
     "signers",
     "--signer",
     multiple=True,
@@ -45,9 +38,9 @@ if TYPE_CHECKING:
     type=PATH,
     metavar="FILE",
     help="Apply this policy, a YAML file",
-    notes="see `rye/ci`; `--require` and `--signer` apply as well",
+    notes="see `rye/ci`; `--signer` applies as well",
 )
-@flag("--accept", help="Write the present findings into the `--policy` file as accepted; the file may be new")
+@flag("--accept", help="Accept the present findings: write them into `NAME.accepted.jsonl` beside the `--policy` file")
 @flag("--require-list", help="Report a project, user space or named bundle without a signed list")
 @option(
     "form",
@@ -85,7 +78,7 @@ def verify(target: tuple[str, ...], **options: Any) -> int:
     if options["accept"] and options["policy"] is None:
         raise Refusal("--accept needs a policy", hint="name the file with --policy FILE")
     if options["accept"]:
-        refuse("form", "as_json", because="with --accept, which writes the findings into the policy")
+        refuse("form", "as_json", because="with --accept, which writes the findings into a file")
     if target:
         refuse("exclude", because="with a TARGET: name what is to be verified")
     where = take_where(options)
@@ -141,18 +134,15 @@ def _policy(options: dict[str, Any]) -> Policy:
 
     from rye.verify.policy import EVERY_SPACE, Demand, Policy, check_signers, load_policy
 
-    path, require, signers = options["policy"], options["require"], check_signers(options["signers"])
-    mine = Demand(require or "trusted", signers)
+    path, signers = options["policy"], check_signers(options["signers"])
+    mine = Demand(signers)
     if path is None or (options["accept"] and not path.exists()):
         return Policy(replace(mine, spaces=EVERY_SPACE))
-    policy = load_policy(path)
-    if require is None and not signers:
-        return policy
-    return replace(policy, also=mine if require else replace(mine, require="signed"))
+    return replace(load_policy(path), also=mine if signers else None)
 
 
 def _accept(run: Verification, path: Path, progress: IndexProgress) -> int:
-    """Write the findings into the policy, unless something could not be checked: then some may be missing."""
+    """Write the findings beside the policy, unless something could not be checked: then some may be missing."""
     from rye.cli.render.verify import render_text
     from rye.verify.policy import accept_findings
     from rye.verify.report import Finding
@@ -164,6 +154,6 @@ def _accept(run: Verification, path: Path, progress: IndexProgress) -> int:
     if run.status == 2:
         note("nothing was accepted: something could not be checked, or there was nothing to check")
         return 2
-    accept_findings(path, [finding.identity for finding in findings])
-    say(f"{plural(len(findings), 'finding')} accepted in {path}")
+    beside = accept_findings(path, [finding.identity for finding in findings])
+    say(f"{plural(len(findings), 'finding')} accepted in {beside}")
     return 0

@@ -16,7 +16,7 @@ import pytest
 from rye.cli import main
 
 ROOT = Path(__file__).resolve().parents[3]
-HOSTILE_TITLE = "\\e[2J\\aevil\\u202E\\x9b1m"
+HOSTILE_TITLE = "\\e[2J\\aevil\\u200F\\x9b1m"
 
 FILES: Mapping[str, str] = {
     "tools/demo/deploy.py": '"""Deploy a build to a server."""\n\n__version__ = "2.1.0"\n\n\ndef run():\n    pass\n',

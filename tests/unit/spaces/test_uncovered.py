@@ -159,7 +159,6 @@ def test_attack_a_hidden_skill_with_a_signature_of_its_own(tmp_path: Path) -> No
 def test_other_work_trees_of_a_repository_are_no_part_of_the_project(tmp_path: Path) -> None:
     """What git lists is passed over with one note; a folder that only looks like a work tree stays a finding."""
     shop = lay(tmp_path)
-    (shop.project / ".ai/knowledge/demo/trap.md").unlink()  # it hides text
     place = shop.project / ".claude/worktrees"
     (shop.project / "AGENTS.md").write_text("# Agents\n\nBe kind.\n")
     someone = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]

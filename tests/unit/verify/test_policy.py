@@ -60,16 +60,12 @@ def codes(policy: Policy, *items: VerifiedItem) -> list[str]:
     [
         (Demand(), {}, ""),
         (Demand(), {"verdict": "untrusted", "code": "unknown-key"}, "unknown-key"),
-        (Demand("signed"), {"verdict": "untrusted", "code": "unknown-key"}, "unknown-key"),
-        (Demand("signed"), {"verdict": "untrusted", "code": "project-key"}, ""),
-        (Demand("signed"), {"verdict": "tampered", "code": "digest"}, "digest"),
+        (Demand(), {"verdict": "untrusted", "code": "project-key"}, "project-key"),
         (Demand(signers=(KEY,)), {}, ""),
         (Demand(signers=(KEY[:16],)), {}, "signer"),
         (Demand(signers=("f" * 16,)), {}, "signer"),
-        (Demand("signed", signers=(KEY,)), {"verdict": "untrusted", "code": "unknown-key"}, "unknown-key"),
-        (Demand("signed", signers=(KEY,)), {"verdict": "untrusted", "code": "expired"}, ""),
-        (Demand("signed", signers=(KEY,)), {"verdict": "untrusted", "code": "revoked"}, "revoked"),
-        (Demand("signed"), {"verdict": "untrusted", "code": "revoked"}, "revoked"),
+        (Demand(signers=(KEY,)), {"verdict": "untrusted", "code": "unknown-key"}, "unknown-key"),
+        (Demand(signers=(KEY,)), {"verdict": "untrusted", "code": "revoked"}, "revoked"),
         (Demand(formats=("v2",)), {"format": "v1"}, "format"),
         (Demand(formats=("v2", "v1")), {"format": "v1"}, ""),
         (Demand(max_age=timedelta(days=92)), {}, ""),
@@ -101,20 +97,17 @@ def test_the_first_scope_that_holds_an_item_replaces_what_it_states(tmp_path: Pa
 
 
 def test_what_the_caller_demands_comes_on_top(tmp_path: Path) -> None:
-    """A policy that accepts untrusted items does not weaken the command line."""
-    policy = load_policy(written(tmp_path, "require: signed\n"))
-    bad = item(verdict="untrusted", code="expired")
-    assert codes(policy, bad) == [""]
-    assert codes(Policy(policy.default, policy.scoped, also=Demand()), bad) == ["expired"]
+    """A policy that names one signer does not weaken the command line, which names another."""
+    policy = load_policy(written(tmp_path, f"signers: {KEY}\n"))
+    assert codes(policy, item()) == [""]
+    assert codes(Policy(policy.default, policy.scoped, also=Demand(signers=("f" * 64,))), item()) == ["signer"]
 
 
-@pytest.mark.parametrize("require", ["trusted", "signed"])
-def test_an_audience_is_demanded_of_every_item_of_a_project(require: str) -> None:
-    """Also of one whose key does not count, where that is accepted: its verdict says nothing of the audience."""
-    unknown = {"verdict": "untrusted", "code": "project-key"} if require == "signed" else {}
-    items = (item(**unknown, audience="acme/ops"), item(**unknown, audience="acme/shop"), item(**unknown))
+def test_an_audience_is_demanded_of_every_item_of_a_project() -> None:
+    """Of items of other spaces none is demanded."""
+    items = (item(audience="acme/ops"), item(audience="acme/shop"), item())
     elsewhere = tuple(each._replace(root=Root(Space.USER, each.root.path)) for each in items)
-    run = verification(*items, *elsewhere, policy=Policy(Demand(require, spaces=EVERY_SPACE)), audience="acme/ops")
+    run = verification(*items, *elsewhere, policy=Policy(Demand(spaces=EVERY_SPACE)), audience="acme/ops")
     found = [(each.code, each.reason) for each in run if isinstance(each, Finding)]
     assert found == [
         ("audience", "for the audience 'acme/shop'; 'acme/ops' is demanded here"),
@@ -128,7 +121,7 @@ def test_an_audience_is_demanded_of_every_item_of_a_project(require: str) -> Non
         ("", ":1", "has no requirement"),
         ("- a\n", ":1", "must be a mapping"),
         ("{}\n", ":1", "has no requirement"),
-        ("formats: v2\nrequire: maybe\n", ":2", "require is 'maybe'"),
+        ("formats: v2\nrequire: signed\n", ":2", "every item must be trusted; remove this key"),
         ("formats: v2\n\nsinger: x\n", ":3", "'singer' is not known"),
         ("formats: v3\n", ":1", "formats is 'v3'"),
         ("formats: []\n", ":1", "formats is []"),
@@ -136,48 +129,39 @@ def test_an_audience_is_demanded_of_every_item_of_a_project(require: str) -> Non
         ("signers: [me]\n", ":1", "signer is 'me'"),
         ("audience: Acme\n", ":1", "audience is 'Acme'"),
         ("audience: [acme]\n", ":1", "audience is"),
-        ("require: signed\nscopes:\n- scope: tool\n  audience: acme\n", ":4", "'audience' is not known"),
+        ("spaces: project\nscopes:\n- scope: tool\n  audience: acme\n", ":4", "'audience' is not known"),
         ("max_age: 30\n", ":1", "such as 365d"),
         ("max_age: 0d\n", ":1", "max_age is '0d'"),
         ("not_before: soon\n", ":1", "a date such as"),
-        ("require: trusted\nscopes: tool\n", ":2", "list of mappings"),
-        ("require: trusted\nscopes:\n- tool\n", ":2", "list of mappings"),
-        ("require: trusted\nscopes:\n- {formats: v1}\n", ":2", "with a scope"),
-        ("require: trusted\nscopes:\n- scope: thing.x\n  formats: v2\n", ":3", "thing"),
-        ("require: trusted\nscopes:\n- scope: tool\n", ":3", "has no requirement of its own"),
-        ("require: trusted\nscopes:\n- scope: tool\n  scopes: []\n", ":2", "'scopes' is not known"),
-        ("require: 'x\n", ":1", "unexpected end"),
-        ("require: trusted\nformats: v2\nrequire: signed\n", ":3", "'require' is there twice"),
+        ("spaces: project\nscopes: tool\n", ":2", "list of mappings"),
+        ("spaces: project\nscopes:\n- tool\n", ":2", "list of mappings"),
+        ("spaces: project\nscopes:\n- {formats: v1}\n", ":2", "with a scope"),
+        ("spaces: project\nscopes:\n- scope: thing.x\n  formats: v2\n", ":3", "thing"),
+        ("spaces: project\nscopes:\n- scope: tool\n", ":3", "has no requirement of its own"),
+        ("spaces: project\nscopes:\n- scope: tool\n  scopes: []\n", ":2", "'scopes' is not known"),
+        ("spaces: 'x\n", ":1", "unexpected end"),
+        ("spaces: project\nformats: v2\nspaces: user\n", ":3", "'spaces' is there twice"),
         (
-            "require: trusted\nscopes:\n- scope: tool\n  formats: v2\n  formats: v1\n",
+            "spaces: project\nscopes:\n- scope: tool\n  formats: v2\n  formats: v1\n",
             ":5",
             "'formats' is there twice",
         ),
-        ("require: trusted\n---\nrequire: signed\n", ":2", "more than one document"),
-        ("{require: trusted, require: signed}", ":1", "'require' is there twice"),
-        ("{require: trusted, 'require': signed}", ":1", "'require' is there twice"),
-        ('{require: trusted,\n "requir\\x65": signed}', ":2", "'require' is there twice"),
+        ("spaces: project\n---\nspaces: user\n", ":2", "more than one document"),
+        ("{spaces: project, spaces: user}", ":1", "'spaces' is there twice"),
+        ("{spaces: project, 'spaces': user}", ":1", "'spaces' is there twice"),
+        ('{spaces: project,\n "space\\x73": user}', ":2", "'spaces' is there twice"),
         ("scopes: [{scope: tool,\n formats: v2, formats: v1}]", ":2", "'formats' is there twice"),
-        ("? require\n: trusted\n? require\n: signed\n", ":3", "'require' is there twice"),
-        ("{&a require: trusted, *a : signed}", ":1", "a key is not written out"),
-        ("{require: trusted}\n--- {require: signed}\n", ":2", "more than one document"),
-        ("<<: {require: signed}\n<<: {require: trusted}\n", ":2", "'<<' is there twice"),
+        ("? spaces\n: project\n? spaces\n: user\n", ":3", "'spaces' is there twice"),
+        ("{&a spaces: project, *a : user}", ":1", "a key is not written out"),
+        ("{spaces: project}\n--- {spaces: user}\n", ":2", "more than one document"),
+        ("<<: {spaces: user}\n<<: {spaces: project}\n", ":2", "'<<' is there twice"),
         ("true: 1\nTrue: 2\n", ":2", "'true' is there twice"),
-        ("require: [signed]", ":1", "require is ['signed']"),
-        ("require: {a: 1}", ":1", "require is {'a': 1}"),
         ("not_before: 0001-01-01T00:00:00+14:00", ":1", "not_before is"),
         ("not_before: 9999-12-31T23:59:59-14:00", ":1", "not_before is"),
-        ("require: trusted\nspaces: mine\n", ":2", "spaces is 'mine'"),
-        ("accepted: {}\n", ":1", "accepted must be a list"),
+        ("formats: v2\nspaces: mine\n", ":2", "spaces is 'mine'"),
+        ("accepted: []\n", ":1", "which --accept writes"),
         ("ignore: .env\n", ":1", "ignore must be a list of names"),
         ("ignore: [1]\n", ":1", "ignore must be a list of names"),
-        (
-            "accepted:\n- {path: tools/a, mode: '100644', code: x}\n",
-            ":2",
-            "an accepted finding has path, mode, code, digest",
-        ),
-        ("accepted:\n- {path: tools/a, mode: 100644, code: x, digest: y}\n", ":2", "in quotes"),
-        ("accepted:\n- {path: tools/a, mode: '1', code: x, digest: y, more: z}\n", ":2", "an accepted finding has"),
         (b"require: \xff\n", "", "not UTF-8"),
         ("#" * (MAX_POLICY_FILE + 1), "", "more than 1,048,576 bytes"),
         ("a: &a [x]\nb: &b [*a, *a]\n" + "c: *nope\n", ":3", "found undefined alias"),
@@ -266,9 +250,9 @@ def test_attack_an_accepted_file_turned_into_something_else(tmp_path: Path, sim:
 
 
 def test_attack_a_revoked_key_among_the_signers_of_a_policy(tmp_path: Path, sim: SpaceSim) -> None:
-    """``require: signed`` accepts keys that are not trusted, but none that the user has revoked."""
+    """A policy that names a key as signer does not make it count again."""
     sim.add("project", "tools/x/a.py", "echo\n", ANN)
-    policy = written(tmp_path, f"require: signed\nsigners: {ANN.public.fingerprint}\n")
+    policy = written(tmp_path, f"signers: {ANN.public.fingerprint}\n")
 
     def codes_of() -> list[str]:
         return [each.code for each in sim.registry().check(space="project", policy=policy) if isinstance(each, Finding)]
@@ -392,6 +376,6 @@ def test_hidden_names_that_nobody_knows_are_findings_unless_the_policy_names_the
         items = json.loads(capsys.readouterr().out)["items"]
         return {each["id"] for each in items if each["code"] == "unknown-dot-name"}
 
-    assert named("require: trusted\n") == {".env.example", "a/b/.kilocode"}
+    assert named("formats: v2\n") == {".env.example", "a/b/.kilocode"}
     assert named('ignore: [.env.example, "a/*/.kilocode"]\n') == set()
     assert named("ignore: [.kilocode]\n") == {".env.example"}
