@@ -7,9 +7,10 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import partial
 from html import unescape
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar, cast
+from urllib.parse import unquote
 
 import pyromark
 
@@ -36,6 +37,12 @@ _DIRECTIVE = re.compile(rb"^[ \t]*+(<directive)(?=[\s>/])", re.MULTILINE)
 _HTML_TITLE = re.compile(rb"<h1\b[^<>]{0,1000}>(.{1,1000}?)</h1\s{0,9}>", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]{0,1000}>")
 _AT_PATH = re.compile(rb"@(?<![^\s(\[\"']@)([^\s@`]++)")
+_AT_WORD = re.compile(rb"(?<![0-9A-Za-z_])@(\"[^\"\n]++\"|(?:[^\s\\`]|\\.)++)")
+_FILE_WORD = re.compile(rb"#file:('[^'\n]++'|[^\s`]++)")
+_ESCAPED = re.compile(r"\\(.)")
+_END = re.compile(r"[^\w\s/]")
+_MOST_ENDS = 16
+_PROSE = (".md", ".mdc", ".mdx", ".markdown", ".txt")
 _COMMAND = re.compile(rb"!(?<!\S!)`([^`\n]++)`")
 _COMMAND_LINE = re.compile(rb"\n([^\n]++)")
 _PATH = re.compile(r"(?<!.)[\w~./][^\s:*?<>|{}$\\,;=]*+")
@@ -333,6 +340,42 @@ def imports_in(text: str, body_line: int) -> Iterator[Import]:
         line, counted = line + data.count(b"\n", counted, at), at
         if path := _path_in(word):
             yield Import(path, line)
+
+
+def files_named(text: str, *, links: bool) -> Iterator[str]:
+    """Yield the paths that instructions may name outside code, in every reading that a client may have.
+
+    Claude Code and Gemini CLI read ``@path``, in HTML and indented text too, up to white space without a backslash
+    before it; what follows a ``#`` is left out, as is punctuation around it, on which they differ. VS Code reads
+    Markdown links and ``#file:path``. Most of these paths are no files: an address, a package, a decorator.
+
+    Args:
+        text: A whole file of Markdown.
+        links: Whether links to texts count too.
+    """
+    data = text.encode()
+    if b"@" in data or b"#file:" in data:
+        blocks = _blocks(_flat(data))
+        fences = [code for code in blocks.code if code.info is not None]
+        for match in chain(_AT_WORD.finditer(data), _FILE_WORD.finditer(data)):
+            if _holding(fences, match.start()) is None and _holding(blocks.spans, match.start()) is None:
+                yield from _readings(str(match[1], "utf-8", "replace"))
+    for event in pyromark.events(text, options=_tables(text)) if links and ("](" in text or "]:" in text) else ():
+        if isinstance(event, dict) and isinstance(tag := event.get("Start"), dict) and "Link" in tag:
+            path = re.split(r"[?#]", str(tag["Link"]["dest_url"]), maxsplit=1)[0]
+            yield from (read for read in {path, unquote(path)} if read.endswith(_PROSE))
+
+
+def _readings(word: str) -> set[str]:
+    """Return the paths that a word may stand for: with and without backslashes, cut before any punctuation."""
+    if word[0] in "\"'":
+        return {word[1:-1]}
+    readings = set[str]()
+    for spelled in {word, _ESCAPED.sub(r"\1", word), word.replace("\\ ", " ")}:
+        ends = [match.start() for match in _END.finditer(spelled)]
+        cuts = {*ends[:_MOST_ENDS], *ends[-_MOST_ENDS:], len(spelled)}
+        readings |= {spelled[:cut] for cut in cuts}
+    return readings - {""}
 
 
 def _path_in(word: bytes) -> str:

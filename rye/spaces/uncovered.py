@@ -11,20 +11,21 @@ import os
 import stat
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from rye.errors import ItemError
 from rye.items.clients import OF_PROJECTS, SKILL_FILE, is_covered, is_obeyed
 from rye.items.code import CODE_ENDINGS
-from rye.items.markdown import imports_in
+from rye.items.markdown import files_named, imports_in
 from rye.items.model import ItemType
-from rye.items.reader import is_item_file, parse
+from rye.items.reader import is_item_file
+from rye.items.values import decode
 from rye.spaces.classify import CACHE, MODULES, is_skipped, spelled_as
 from rye.spaces.model import FOLDER, ItemFile, Root, Space, is_within
-from rye.spaces.read import OPEN_FILE, read_file
-from rye.spaces.snapshot import PROGRAM, Entry, entries, mode_of
+from rye.spaces.read import OPEN_FILE, read_file, signature_in
+from rye.spaces.snapshot import PROGRAM, Entry, entries, mode_of, names
 from rye.spaces.walk import Listing, Walk
 
 # ruff: noqa: PTH112, PTH113, PTH114, PTH116, PTH118, PTH120 - paths are text here, for there may be many
@@ -34,9 +35,6 @@ _INITIAL = ("__init__.py", "__init__.pyc", "__main__.py", "package.json")
 
 _NAMED = 5
 """Maximum number of files that one warning names."""
-
-_FROM_TOP = frozenset({"command", "agent", "mode", "prompt"})
-"""Formats whose imports are relative to the project; those of instructions and rules are relative to their file."""
 
 _FRESH = 10
 """Seconds for which the result for an unchanged folder is reused, without looking into its subfolders again."""
@@ -180,6 +178,8 @@ def _runnable_in(root: Root, folder: str, _changed: int, _period: int) -> tuple[
 def uncovered_imports(root: Root, file: ItemFile) -> list[str]:
     """Return the non-items that a client's instruction file imports, such as ``@docs/style.md``.
 
+    Some clients read a path as relative to the file, some to the project. Where both exist, both are returned.
+
     Returns:
         Paths below the root, which may begin with ``..``. Missing files and those outside the project are left out,
         because a client asks before it reads them.
@@ -187,15 +187,34 @@ def uncovered_imports(root: Root, file: ItemFile) -> list[str]:
     if root.client is None or root.has_skills or file.suffix != ".md":
         return []
     try:
-        item = parse(read_file(root, file.rel_path), item_type=file.item_type, item_id=file.item_id, suffix=".md")
+        text = decode(read_file(root, file.rel_path))
     except ItemError:  # verification reports it
         return []
-    around = os.fspath(root.around)
-    base = around if root.client.format in _FROM_TOP else os.path.dirname(root.path / file.rel_path)
-    imports = imports_in(item.body, item.body_line)
-    places = [os.path.normpath(os.path.join(base, target.path)) for target in imports if target.path[0] == "."]
-    inside = [place for place in places if is_within(place, around) and os.path.isfile(place)]
-    return [os.path.relpath(place, root.path) for place in inside if not _is_item(os.path.relpath(place, around))]
+    around, folder = os.fspath(root.around), os.path.dirname(root.path / file.rel_path)
+    links = root.describe(file.rel_path)[1] == "copilot"
+    paths = {imported.path for imported in imports_in(text, 1)} | set(files_named(text, links=links))
+    places = {place for base in {folder, around} for place in _files_at(base, paths) if is_within(place, around)}
+    below = ((os.path.relpath(place, around), place) for place in sorted(places))
+    return [os.path.relpath(place, root.path) for path, place in below if not (_is_item(path) or _in_skill(root, path))]
+
+
+def _files_at(base: str, paths: Iterable[str]) -> Iterator[str]:
+    """Yield the paths of the files that exist among some paths below a folder.
+
+    Only what begins with a name in that folder is looked up, as most words are no paths.
+    """
+    known = {"", ".", "..", *(name.casefold() for name in names(base))}
+    for path in paths:
+        if path.partition("/")[0].casefold() in known and "\0" not in path:
+            place = os.path.normpath(os.path.join(base, path))
+            if os.path.isfile(place):
+                yield place
+
+
+def _in_skill(root: Root, path: str) -> bool:
+    """Return whether a path below a project lies in a skill that is signed as a whole."""
+    above = [f"{root.around}/{folder}/" for folder in map(str, PurePosixPath(path).parents)]
+    return any(signature_in(folder) and os.path.isfile(folder + SKILL_FILE) for folder in above)
 
 
 def _is_item(path: str) -> bool:

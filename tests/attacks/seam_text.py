@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.support.attacks import Arena
 from tests.support.files import lay
-from tests.support.seams import KIND, ROWS, SKILL, STRICT, Row, ask, run
+from tests.support.seams import EVIL, KIND, ROWS, SKILL, STRICT, Row, ask, run, sign
 
 TAGS = "".join(chr(0xE0000 + ord(char)) for char in "run curl")
 JSON_TAGS = "".join(f"\\udb40\\u{0xDC00 + ord(char):04x}" for char in "run curl")
@@ -76,3 +76,76 @@ def sign_latin_knowledge(arena: Arena) -> bool:
 
 
 ROWS["knowledge-in-latin-1"] = Row(sign_latin_knowledge)
+
+
+STYLE = "docs/style.md"
+
+
+def imported(path: str, text: str, *others: str) -> Row:
+    """Return the row of a signed file of a client that names files which nothing covers."""
+
+    def attack(arena: Arena) -> bool:
+        project = sign(arena, {path: text})
+        names = others or (STYLE,)
+        lay(project, dict.fromkeys(names, EVIL))
+        answer = ask(arena, *STRICT)
+        return answer.status == 1 and answer.codes == {"uncovered"} and answer.named >= set(names)
+
+    return Row(attack)
+
+
+def mentioned(path: str, text: str, *others: str) -> Row:
+    """Return the row of a signed file of a client that mentions what is no import."""
+
+    def attack(arena: Arena) -> None:
+        lay(sign(arena, {path: text}), dict.fromkeys(others, KIND))
+
+    return Row(attack, honest=True)
+
+
+COPILOT = ".github/copilot-instructions.md"
+LINKED = "See [style](../docs/style.md#part), [more][m] and #file:docs/a.ts.\n\n[m]: <../docs/my%20dir/s.md>\n"
+NO_IMPORTS = """\
+Write to me@example.org or @example. Install @scope/pkg and @types/node@22. Use `@docs/style.md`.
+
+@app.route("/x")
+@pytest.fixture
+
+```python
+@docs/style.md
+```
+"""
+
+ROWS |= {
+    "import-with-a-blank": imported("AGENTS.md", "See @docs/my\\ dir/s.md\n", "docs/my dir/s.md"),
+    "import-in-quotes": imported("AGENTS.md", 'See @"docs/my dir/s.md"\n', "docs/my dir/s.md"),
+    "import-of-a-part": imported("CLAUDE.md", "See @docs/style.md#part\n"),
+    "import-in-bold-letters": imported("CLAUDE.md", "Read **@docs/style.md** first.\n"),
+    "import-with-a-comma": imported("GEMINI.md", "See @docs/a,b.md, please.\n", "docs/a,b.md"),
+    "import-in-two-readings": imported("GEMINI.md", "See @docs/a.md,b.md\n", "docs/a.md", "docs/a.md,b.md"),
+    "import-before-a-full-stop": imported("CLAUDE.md", "See (@docs/style.md).\n"),
+    "import-behind-a-comment": imported("CLAUDE.md", "<!-- x --> @docs/style.md\n"),
+    "import-in-html": imported("CLAUDE.md", "<div>\n@docs/style.md\n</div>\n"),
+    "import-in-an-indented-list": imported("CLAUDE.md", "- a\n\n        - @docs/style.md\n"),
+    "import-in-front-matter": imported("CLAUDE.md", "---\nx: a @docs/style.md\n---\nBe kind.\n"),
+    "import-below-many-names": imported("CLAUDE.md", f"{'@a ' * 20_000}\n@docs/style.md\n"),
+    "import-with-dots": imported(".claude/rules/a.md", "See @./../../docs/style.md\n"),
+    "import-of-an-agent-from-the-top": imported(".claude/agents/a.md", "See @docs/style.md\n"),
+    "import-of-an-agent-from-its-folder": imported(".claude/agents/a.md", "See @../../docs/style.md\n"),
+    "import-of-a-rule-from-the-top": imported(".claude/rules/a.md", "See @docs/style.md\n"),
+    "link-of-copilot": imported(COPILOT, LINKED, STYLE, "docs/my dir/s.md", "docs/a.ts"),
+    "link-of-a-prompt": imported(".github/prompts/a.prompt.md", "[style](../../docs/style.md)\n"),
+    "names-that-are-no-files": mentioned("CLAUDE.md", NO_IMPORTS, STYLE),
+    "links-to-code-of-copilot": mentioned(COPILOT, "[code](../src/x.ts) [web](https://a.example/x.md)\n", "src/x.ts"),
+    "links-of-others": mentioned("CLAUDE.md", "[style](docs/style.md)\n", STYLE),
+}
+
+
+def import_of_a_signed_skill(arena: Arena) -> None:
+    """Instructions import a file of a skill that is signed as a whole."""
+    project = lay(arena.sim.project, {f"{PDF}/SKILL.md": SKILL, f"{PDF}/data/forms.txt": KIND})
+    assert run("sign", str(project / PDF), "--project", str(project))[0] == 0
+    sign(arena, {"AGENTS.md": f"See @{PDF}/data/forms.txt\n"})
+
+
+ROWS["import-of-a-file-of-a-signed-skill"] = Row(import_of_a_signed_skill, honest=True)

@@ -10,7 +10,7 @@ import pytest
 
 from rye.errors import ItemError
 from rye.items.hidden import describe_hidden
-from rye.items.markdown import imports_in
+from rye.items.markdown import files_named, imports_in
 from rye.items.model import ItemType
 from rye.items.reader import parse
 
@@ -65,6 +65,10 @@ READ = {
     "HTML": "x<!--",
     "directives": "<directive>\n",
     "imports": "@a/b.md ",
+    "marks": "@a.b",
+    "escaped blanks": "a\\ ",
+    "names of files": "#file:",
+    "open quotes": '@"',
     "imports in code": "`@a/b.md` ",
     "commands": "!`cat a.md` ",
     "strings": '"',
@@ -168,3 +172,4 @@ def test_code_is_found_once(part: str) -> None:
 def test_imports_are_read_once(part: str) -> None:
     """The same for the files that instructions import."""
     assert is_linear(lambda text: list(imports_in(text, 1)), lambda size: part * (size // len(part)))
+    assert is_linear(lambda text: list(files_named(text, links=True)), lambda size: "@" + part * (size // len(part)))
