@@ -13,11 +13,12 @@ from tests.support.seams import (
     EVIL,
     SKILL,
     TRUSTED,
+    Answer,
     ask,
     row,
     run,
 )
-from tests.support.signed import EVE, key
+from tests.support.signed import EVE, NOTE, key
 
 
 def cost(work: Callable[[], object]) -> float:
@@ -108,3 +109,11 @@ def text_of_60_kb_that_turns_direction(arena: Arena) -> bool:
     look()
     arena.sim.write("project", "knowledge/demo/turned.md", "# Turned\n\n" + "\u202a" * 20_000 + "\u05d0\n")
     return cost(look) < 3.0
+
+
+@row("list-malformed")
+def list_that_cannot_be_read_beside_many_items(arena: Arena) -> Answer:
+    """Several processes verify the items, and are told of a list that is none."""
+    lay(arena.sim.root("project"), {f"knowledge/demo/x{number}.md": NOTE for number in range(1_100)})
+    arena.list.write_text("not a list\n")
+    return ask(arena)

@@ -60,7 +60,7 @@ def codes(policy: Policy, *items: VerifiedItem) -> list[str]:
     [
         (Demand(), {}, ""),
         (Demand(), {"verdict": "untrusted", "code": "unknown-key"}, "unknown-key"),
-        (Demand(), {"verdict": "untrusted", "code": "project-key"}, "project-key"),
+        (Demand(), {"verdict": "untrusted", "code": "expired"}, "expired"),
         (Demand(signers=(KEY,)), {}, ""),
         (Demand(signers=(KEY[:16],)), {}, "signer"),
         (Demand(signers=("f" * 16,)), {}, "signer"),
