@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, time
 from functools import lru_cache
@@ -36,6 +37,26 @@ _KNOWN: Final = MappingProxyType(
     }
 )
 """Table → the keys allowed in it. Other tools write an ``attestation``, which rye ignores."""
+_TOP_KEY: Final = re.compile(rb"(" + "|".join(_KNOWN[""]).encode() + rb")[ \t]*=")
+"""A key above all tables."""
+
+
+def split_trust_files(data: bytes) -> list[bytes]:
+    """Return the trust files of a text that holds one below another, as a variable of a build server may.
+
+    A file begins where a key that stands above all tables follows a table, or comes a second time.
+    """
+    parts, seen, is_open, has_table = [bytearray()], set[bytes](), False, False
+    for line in data.splitlines(keepends=True):
+        top = _TOP_KEY.match(line)
+        if top and not is_open and (has_table or top[1] in seen):
+            parts.append(bytearray())
+            seen, has_table = set(), False
+        seen |= {top[1]} if top and not is_open else set()
+        has_table = has_table or (line.startswith(b"[") and not is_open)
+        is_open ^= line.count(b'"""') % 2 == 1
+        parts[-1] += line
+    return [bytes(part) for part in parts]
 
 
 @lru_cache(maxsize=512)

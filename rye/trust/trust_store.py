@@ -18,7 +18,7 @@ from rye._files import inside_fault, real_path, refuse_others
 from rye.errors import EnvironmentFault, NotFoundError, RyeError, SigningError
 from rye.trust.keys import PublicKey, refuse_key_text
 from rye.trust.trust_entry import OWN, TrustEntry, TrustScope
-from rye.trust.trust_file import MAX_TRUST_FILE, parse_trust_file, signer_of
+from rye.trust.trust_file import MAX_TRUST_FILE, parse_trust_file, signer_of, split_trust_files
 from rye.trust.trust_set import TrustSet
 
 # ruff: noqa: PTH110, PTH112, PTH114 - the methods of Path raise if a folder may not be entered or a name is too long
@@ -144,7 +144,7 @@ class _Collector:
         return TrustLoad(TrustSet(tuple(self.entries)), (*warnings, *self._empty), tuple(self._unreadable))
 
     def add_named(self, path: Path) -> None:
-        """Read a file, or a folder of files, that the caller names."""
+        """Read a file with one or several trust files, or a folder of them, that the caller names."""
         if os.path.isdir(path):
             before = len(self.entries)
             self.add_users(path, TrustScope.NAMED)
@@ -155,7 +155,8 @@ class _Collector:
             message = f"there is no trust file {path}"
             raise NotFoundError("trust-not-found", message, hint="name a trust file or a folder of them")
         else:
-            self.entries.append(parse_trust_file(read_trust_bytes(path), scope=TrustScope.NAMED, source=str(path)))
+            parts = split_trust_files(read_trust_bytes(path))
+            self.entries += [parse_trust_file(part, scope=TrustScope.NAMED, source=str(path)) for part in parts]
 
     def add_users(
         self,

@@ -13,8 +13,8 @@ from rye.errors import EnvironmentFault, SigningError
 from rye.keyring.key_files import SIGNING_FOLDER, load_key_file, load_signing_key, save_signing_key
 from rye.trust.keys import SigningKey
 from rye.trust.model import Verdict
-from rye.trust.trust_entry import TrustScope
-from rye.trust.trust_file import sign_trust_file, trust_file_bytes, trust_file_name
+from rye.trust.trust_entry import Revocation, TrustScope
+from rye.trust.trust_file import parse_trust_file, sign_trust_file, trust_file_bytes, trust_file_name
 from rye.trust.trust_store import MAX_TRUST_FILES, TRUSTED_FOLDER, load_trust
 from tests.support.signed import ANN, BEA, EVE, PAT, SIGNED_AT, TOOL, sign, verdict
 
@@ -47,6 +47,30 @@ def test_every_space_gives_its_keys_their_scope(tmp_path: Path) -> None:
     }
     folder = load_trust(named=[named.parent]).trust.entries
     assert [(each.owner, each.scope, each.source) for each in folder] == [("eve", TrustScope.NAMED, str(named))]
+
+
+@pytest.mark.parametrize("short", [False, True])
+def test_one_text_holds_several_trust_files(tmp_path: Path, *, short: bool) -> None:
+    """A variable of a build server takes the files of two signers one below the other; each keeps its limits."""
+    parts = [
+        trust_file_bytes(ANN.public, owner="ann", patterns=["knowledge:*"], short=short),
+        b"# the second signer\n" + trust_file_bytes(BEA.public, owner="bea", short=short),
+        trust_file_bytes(EVE.public, owner="eve", revoked=Revocation("lost"), short=short),
+    ]
+    path = tmp_path / "both"
+    path.write_bytes(b"\n".join(parts))
+    entries = load_trust(named=[path]).trust.entries
+    assert [each.owner for each in entries] == ["ann", "bea", "eve"]
+    alone = [parse_trust_file(part, scope=TrustScope.NAMED, source=str(path)) for part in parts]
+    assert list(entries) == alone
+
+
+def test_attack_a_limit_below_the_key_is_no_file_of_its_own(tmp_path: Path) -> None:
+    """What follows a table is a second file, and one without a key is refused with the whole text."""
+    path = tmp_path / "both"
+    path.write_bytes(trust_file_bytes(ANN.public, owner="ann") + b'for = ["knowledge:*"]\n')
+    with pytest.raises(SigningError, match="public_key"):
+        load_trust(named=[path])
 
 
 def test_project_vouching_for_itself_on_disk(tmp_path: Path) -> None:
