@@ -210,7 +210,8 @@ def inside_fault(path: Path, checkouts: Iterable[str]) -> EnvironmentFault | Non
         real = real_path(checkout)
         if real != os.path.dirname(real) and f"{place}{os.sep}".startswith(f"{real}{os.sep}"):
             message = f"{path} of the user space lies in {checkout}, so a checkout could bring keys and settings"
-            hint = "set HOME or USER_SPACE to a folder outside the project, or name keys with --trust"
+            hint = f"set USER_SPACE to a folder outside {checkout}, or name keys with --trust; if {checkout} is your "
+            hint += "home folder, make the project a repository of its own: git init"
             return EnvironmentFault("user-in-project", message, hint=hint, path=str(path))
     return None
 

@@ -58,7 +58,7 @@ THIRD_PARTIES: Mapping[str, str] = {
 }
 """Room → the import names of what it may import."""
 
-RISKY = {"_process": "ctypes multiprocessing pickle subprocess", "cli": "subprocess", "verify": "subprocess"}
+RISKY = {"_process": "ctypes multiprocessing pickle subprocess", "cli": "subprocess", "spaces": "subprocess"}
 """Room → modules of the standard library that run or load what they are given, and that it may import all the same."""
 
 RUNNING = {"code", "codeop", "ctypes", "imp", "marshal", "multiprocessing", "pickle", "runpy", "shelve", "subprocess"}

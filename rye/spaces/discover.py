@@ -30,9 +30,6 @@ from rye.spaces.classify import GITHUB, PLACES, Folder, spelled_as
 from rye.spaces.model import FOLDER, Root, Space, is_within
 from rye.spaces.snapshot import names
 
-_LONGEST_PATH = 8_192
-"""Maximum number of characters read from a git file that holds a path."""
-
 NAMED_OTHERS = 3
 """Maximum number of foreign files that one warning names."""
 
@@ -161,42 +158,19 @@ def _has_files(path: Path, inner: Folder | None) -> bool:
     return not is_folder or os.path.islink(path) or any(map(inner.matter_test(), names(path)))
 
 
+def repository_of(folder: Path) -> Path | None:
+    """Return the innermost repository around a folder: the nearest one, going up, with a ``.git``; None outside."""
+    here = Path(os.path.abspath(folder))  # noqa: PTH100 - links stay as they are
+    return next((place for place in (here, *here.parents) if os.path.lexists(place / ".git")), None)
+
+
 def path_in_repository(folder: Path) -> str:
-    """Return a folder's path from the top of the outermost repository around it; empty at the top and outside.
+    """Return a folder's path from the top of the innermost repository around it; empty at the top and outside.
 
-    A nested repository is part of the outer one. Otherwise a signature made for the top would be valid in each folder
-    with a ``.git`` of its own. Another work tree of the outer repository is a top by itself. The home folder, which may
-    be a repository of settings, and the folders above it are never tops.
+    A submodule, a clone and a work tree are repositories of their own, so their signatures hold wherever they lie.
     """
-    here, home = Path(os.path.abspath(folder)), Path(os.path.expanduser("~"))  # noqa: PTH100 - links stay as they are
-    around = [place for place in (here, *here.parents) if place != home and place not in home.parents]
-    tops = [place for place in around if os.path.lexists(place / ".git")] or [here]
-    trees = frozenset().union(*map(worktrees_of, tops[1:]))
-    top = next((place for place in tops if real_path(place) in trees), tops[-1])
-    return "" if top == here else here.relative_to(top).as_posix()
-
-
-def worktrees_of(folder: Path) -> frozenset[str]:
-    """Return the real paths of the other work trees of the repository at a folder.
-
-    A work tree and its repository must name each other, so a folder cannot pretend to be one.
-    """
-    worktrees, trees = set[str](), folder / ".git" / "worktrees"
-    for name in names(trees):
-        with suppress(OSError, ValueError):
-            link = Path(_line_in(trees / name / "gitdir"))
-            named = _line_in(link).removeprefix("gitdir: ")
-            if real_path(named) == real_path(trees / name):
-                worktrees.add(real_path(link.parent))
-    return frozenset(worktrees)
-
-
-def _line_in(path: Path) -> str:
-    """Return the text of a file in which git keeps a path; never block on a pipe."""
-    if not path.is_file():
-        raise FileNotFoundError(path)
-    with path.open(encoding="utf-8") as file:
-        return file.read(_LONGEST_PATH).strip()
+    here, top = Path(os.path.abspath(folder)), repository_of(folder)  # noqa: PTH100 - links stay as they are
+    return "" if top is None or top == here else here.relative_to(top).as_posix()
 
 
 def check_project(folder: Path, *, user: Path | None = None) -> Path:

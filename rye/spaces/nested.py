@@ -12,6 +12,7 @@ import stat
 from collections import deque
 from collections.abc import Collection
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,8 +33,9 @@ from rye.items.clients import (
     skills_of_another,
 )
 from rye.spaces.bundles import RootCollector, has_items, has_skills_itself, identify
-from rye.spaces.classify import is_looked_into, is_skipped, spelled_as
-from rye.spaces.discover import check_project, client_roots, path_in_repository, project_root, worktrees_of
+from rye.spaces.classify import PLACES, is_looked_into, is_skipped, spelled_as
+from rye.spaces.discover import check_project, client_roots, path_in_repository, project_root, repository_of
+from rye.spaces.git import Tracked, ask
 from rye.spaces.model import FOLDER, Root, Space, is_within
 from rye.spaces.snapshot import entries, names, tree
 from rye.spaces.uncovered import named_files
@@ -50,6 +52,24 @@ _MEANT = {path.casefold(): path for path in _READ}
 """Paths that clients read below a project, by their lower-case spelling."""
 
 
+class Repository(NamedTuple):
+    """A repository in a searched folder, or around it.
+
+    Attributes:
+        path: Its folder, as it was found; the searched folder for the repository around that.
+        real: The same with links resolved.
+        tracked: What git says about it.
+        is_nested: Whether it lies in the searched folder.
+        is_known: Whether git knows it as a submodule or work tree of the repository around it.
+    """
+
+    path: str
+    real: str
+    tracked: Tracked
+    is_nested: bool = False
+    is_known: bool = True
+
+
 class ProjectsBelow(NamedTuple):
     """The projects below a folder, and the bundle that the folder itself may be.
 
@@ -58,12 +78,14 @@ class ProjectsBelow(NamedTuple):
         problems: Errors about unreadable folders that may be or contain a project, each with its ``path``.
         unsearched: A sentence about the folders that were skipped because of their names; empty if none.
         dot_names: Paths of files and folders with names that begin with a dot and are in no table.
+        repositories: The repository around the folder, then those in it, each a project of its own.
     """
 
     roots: tuple[Root, ...]
     problems: tuple[RyeError, ...] = ()
     unsearched: str = ""
     dot_names: tuple[str, ...] = ()
+    repositories: tuple[Repository, ...] = ()
 
 
 def look_below(
@@ -74,7 +96,7 @@ def look_below(
     Every folder with a ``.ai`` is a project, even if it holds no items; only a folder without one can be a bundle. The
     search goes on below projects, so that no project can hide another. Links are followed, each real folder once. The
     target of a link out of ``folder`` is searched too, and a project there is a problem. Hidden folders and folders
-    inside a ``.ai`` are entered by links only.
+    inside a ``.ai`` are entered by links only, or if git knows them as submodules or work trees.
 
     Args:
         folder: Where to look.
@@ -86,16 +108,28 @@ def look_below(
     search.left_out = frozenset(map(os.path.abspath, without))
     search.run()
     return ProjectsBelow(
-        search.roots.result()[0], tuple(search.problems), search.unsearched(), tuple(sorted(search.dot_names))
+        search.roots.result()[0],
+        tuple(search.problems),
+        search.unsearched(),
+        tuple(sorted(search.dot_names)),
+        tuple(search.repositories.values()),
     )
 
 
 class _NestedPlace(NamedTuple):
-    """A folder to search: its path, its real path, and the link on the way that leads out of the top folder, if any."""
+    """A folder to search.
+
+    Attributes:
+        path: Its path.
+        real: Its real path.
+        out: The link on the way that leads out of the searched folder, if any.
+        top: The real path of the innermost repository around it, or of the searched folder.
+    """
 
     path: str
     real: str
     out: str = ""
+    top: str = ""
 
 
 class _Inside(NamedTuple):
@@ -106,12 +140,14 @@ class _Inside(NamedTuple):
         other_folders: Other folders.
         client_names: Names that clients read, in any spelling.
         dots: Names that begin with a dot and are in no table.
+        is_repository: Whether it is the top of a repository.
     """
 
     names: list[tuple[str, bool]]
     other_folders: list[str]
     client_names: list[str]
     dots: list[str]
+    is_repository: bool = False
 
     @classmethod
     def of(cls, folder: str) -> _Inside:
@@ -120,8 +156,9 @@ class _Inside(NamedTuple):
         Raises:
             OSError: The folder cannot be read.
         """
-        inside = cls([], [], [], [])
-        for entry in entries(folder):
+        listed = entries(folder)
+        inside = cls([], [], [], [], any(entry.name == ".git" for entry in listed))
+        for entry in listed:
             name, spelled = entry.name, spelled_as(entry.name)
             if spelled in _MEANT or is_obeyed(spelled):
                 inside.client_names.append(name)
@@ -152,9 +189,9 @@ class _Search:
         self._unsearched: list[str] = []
         self.problems: list[RyeError] = []
         self.dot_names: list[str] = []
-        self._worktrees = worktrees_of(folder)
         self.left_out: Collection[str] = ()
-        self._has_files = False
+        self.repositories: dict[str, Repository] = {}
+        self._with_files: set[str] = set()
 
     def run(self) -> None:
         """Check whether the folder itself is a project or bundle, then search it."""
@@ -166,7 +203,9 @@ class _Search:
             self._add_bundle()
         elif not has_items(self._folder / FOLDER) and has_skills_itself(self._folder):
             self._add_bundle(client=SKILLS)
-        self._queue.append(_NestedPlace(str(self._folder), self._real))
+        self._queue.append(_NestedPlace(str(self._folder), self._real, top=self._real))
+        if repository_of(self._folder):
+            self._add_repository(str(self._folder), self._real)
         while place := self._next():
             if len(self._seen) > self._most:
                 named = f"more than {self._most:,} folders are in {str(self._folder)!r}, or where links in it lead"
@@ -192,6 +231,11 @@ class _Search:
         inside = None if place.out in self._escaped else self._names_in(place.path)
         if inside is None:
             return
+        if inside.is_repository and not place.out and place.real != self._real:
+            place = place._replace(top=place.real)
+            self._add_repository(place.path, place.real)
+        elif FOLDER in dict(inside.names) and not self.repositories:  # outside repositories, a project begins here
+            place = place._replace(top=place.real)
         skills = {name for name in inside.other_folders if _has_skills(place.path, name)}
         if not place.out:
             self._note(place.path, inside, skills)
@@ -206,9 +250,24 @@ class _Search:
             elif name == FOLDER:
                 self._add_project(Path(path))
             elif is_link:
-                self._links.append(_NestedPlace(path, real_path(path), place.out))
+                self._links.append(_NestedPlace(path, real_path(path), place.out, place.top))
             else:
-                self._enter(_NestedPlace(path, os.path.join(place.real, name), place.out))
+                self._enter(place._replace(path=path, real=os.path.join(place.real, name)))
+
+    def _add_repository(self, path: str, real: str) -> None:
+        """Record a repository, and search the submodules and work trees in it that lie in hidden folders."""
+        above = repository_of(Path(real).parent)
+        around = self.repositories.get(str(above)) or self.repositories.get(self._real)
+        is_known = real == self._real or (around is not None and around.tracked.knows(real))
+        tracked = ask(Path(real))
+        self.repositories[real] = Repository(path, real, tracked, real != self._real, is_known)
+        for inner in sorted({*tracked.worktrees, *(f"{tracked.top}/{name}" for name in tracked.submodules)}):
+            inside = os.path.relpath(inner, real)
+            parts = inside.split("/")
+            is_of_root = FOLDER in parts or any(f"{part}/{name}" in PLACES for part, name in pairwise(parts))
+            full = os.path.join(path, inside)
+            if self._holds(inner) and not (is_of_root or any(is_within(full, left) for left in self.left_out)):
+                self._enter(_NestedPlace(full, inner, top=real))
 
     def _names_in(self, folder: str) -> _Inside | None:
         """Return the names in a folder; report the folder if it cannot be read."""
@@ -260,12 +319,10 @@ class _Search:
         projects = [path for path in self._unsearched if os.path.lexists(os.path.join(self._folder, path, FOLDER))]
         there = f"; there is a project in {named_files(projects)}" if projects else ""
         names = named_files(self._unsearched)
-        return f"no projects are looked for in hidden folders, other work trees and folders of packages: {names}{there}"
+        return f"no projects are looked for in hidden folders and folders of packages: {names}{there}"
 
     def _enter(self, place: _NestedPlace) -> None:
-        if place.real in self._worktrees:
-            self._unsearched.append(os.path.relpath(place.path, self._folder))
-        elif place.real not in self._seen:
+        if place.real not in self._seen:
             self._seen.add(place.real)
             (self._outside if place.out else self._queue).append(place)
 
@@ -282,7 +339,8 @@ class _Search:
         inside = self._holds(link.real)
         out = "" if inside else link.out or link.path
         if os.path.basename(link.real) != FOLDER:
-            self._enter(link._replace(out=out))
+            top = inside and repository_of(Path(link.real))
+            self._enter(link._replace(out=out, top=str(top) if top and self._holds(str(top)) else self._real))
         elif inside:
             self._add_project(Path(link.real))
         else:
@@ -308,13 +366,14 @@ class _Search:
         """Add the client folders in a folder; files too deep for the root at the top get a root of their own."""
         if place.out:
             return
-        parts = Path(os.path.relpath(place.real, self._real)).parts
+        parts = Path(os.path.relpath(place.real, place.top)).parts
         above, is_hidden = len(parts), any(map(is_skipped, parts))  # hidden folders are reached by links only
-        deep = above > FIXED_FILES.depth or is_hidden or (above > 0 and not self._has_files)
+        deep = above > FIXED_FILES.depth or is_hidden or (above > 0 and place.top not in self._with_files)
         is_plugin = os.path.lexists(os.path.join(place.path, PLUGIN))
         for root in client_roots(Space.PROJECT, Path(place.path), OF_PROJECTS + (OF_BUNDLES if is_plugin else ())):
             fixed = root.client is not None and root.client.is_fixed
-            self._has_files |= fixed and above == 0
+            if fixed and above == 0:
+                self._with_files.add(place.top)
             if (not fixed or deep or above == 0) and str(root.path) not in self.left_out:
                 here = replace(root, client=root.client._replace(depth=0)) if deep and fixed and root.client else root
                 self.roots.add(replace(here, bundle=identify(Path(place.path))[0]))

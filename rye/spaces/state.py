@@ -34,6 +34,7 @@ from rye._files import (
     write_atomically,
 )
 from rye.errors import EnvironmentFault
+from rye.spaces.discover import repository_of
 from rye.spaces.model import FOLDER
 from rye.trust.evidence import inspect
 from rye.trust.judge import judge
@@ -218,10 +219,10 @@ def _unreadable(path: Path, why: str | None) -> EnvironmentFault:
 
 
 def checkouts_around(folders: Iterable[Path], home: Path) -> list[str]:
-    """Return the folders around some folders that are checkouts or projects: those with a ``.git`` or ``.ai``.
+    """Return the checkout that each of some folders belongs to: its innermost repository, and the projects below that.
 
-    The home folder of the user's account is left out, because many users keep it in git. ``HOME`` itself may lie in a
-    checkout.
+    Outside a repository, these are the projects above. What lies around the innermost repository does not count,
+    because many users keep their home folder in git. The home folder of the user's account never counts.
 
     Args:
         folders: The folders that the user works in.
@@ -232,13 +233,13 @@ def checkouts_around(folders: Iterable[Path], home: Path) -> list[str]:
         import pwd
 
         account = real_path(pwd.getpwuid(os.getuid()).pw_dir)
-    above = dict.fromkeys(place for folder in map(Path, map(real_path, folders)) for place in (folder, *folder.parents))
-    return [
-        str(place)
-        for place in above
-        if str(place) != account
-        if os.path.lexists(place / ".git") or (str(place) != own and os.path.lexists(place / FOLDER))
-    ]
+    checkouts = dict[Path, None]()
+    for folder in map(Path, map(real_path, folders)):
+        top = repository_of(folder)
+        around = [place for place in (folder, *folder.parents) if top is None or place.is_relative_to(top)]
+        projects = [place for place in around if str(place) != own and os.path.lexists(place / FOLDER)]
+        checkouts |= dict.fromkeys([*projects, *([top] if top else [])])
+    return [str(place) for place in checkouts if str(place) != account]
 
 
 def user_fault(user: Path, checkouts: Iterable[str]) -> EnvironmentFault | None:

@@ -24,7 +24,7 @@ from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
 from rye.spaces.classify import spelled_as
 from rye.spaces.layout import Layout
 from rye.spaces.model import SUFFIXES, ItemFile, Root, is_within
-from rye.spaces.nested import ProjectsBelow, look_below
+from rye.spaces.nested import ProjectsBelow, Repository, look_below
 from rye.spaces.read import skill_of
 from rye.spaces.snapshot import names
 from rye.spaces.walk import aliased, list_items, own_path
@@ -54,6 +54,7 @@ class Target:
         problems: Errors about folders, below the named one, that may be or contain a project.
         unsearched: A sentence about the folders that were not searched for projects.
         dot_names: Paths with names that are in no table.
+        repositories: The repository around the named folder, then those in it.
         whole_roots: The roots that it names entirely.
         places: For a path, the only files and folders that it can accept, so that many targets can be looked up
             quickly.
@@ -66,6 +67,7 @@ class Target:
     problems: tuple[RyeError, ...] = ()
     unsearched: str = ""
     dot_names: tuple[str, ...] = ()
+    repositories: tuple[Repository, ...] = ()
     whole_roots: tuple[Root, ...] = ()
     places: tuple[str, ...] = ()
 
@@ -351,6 +353,7 @@ def _of_projects(text: str, below: ProjectsBelow) -> Target:
         problems=below.problems,
         unsearched=below.unsearched,
         dot_names=below.dot_names,
+        repositories=below.repositories,
         whole_roots=below.roots,
     )
 

@@ -32,7 +32,7 @@ from rye.errors import ItemError
 from rye.items.clients import FIXED_FOLDERS, OF_PROJECTS, OF_USERS, SKILLS_FOLDER, instructed_folder
 from rye.items.model import TYPE_OF_FOLDER, ItemType
 from rye.spaces.classify import BAD_NAME, PLACES, Fault, Folder, is_skipped
-from rye.spaces.discover import files_warning, has_skills, worktrees_of
+from rye.spaces.discover import files_warning, has_skills
 from rye.spaces.model import FileStat, ItemFile, Root, Space, is_within, stat_of
 from rye.spaces.read import is_detached, linked_skill
 from rye.spaces.snapshot import Entry, entries, names
@@ -85,12 +85,12 @@ class Walk:
         problems: Errors so far about entries that could be items but could not be listed: ``bad-name``,
             ``broken-link``, ``link-elsewhere``, ``link-escape``, ``not-a-file``, ``too-many-folders`` or
             ``unreadable``, each with its ``path``.
-        worktrees: Folders found so far that are other work trees of the same repository; they are not entered.
+        repositories: Folders found so far that are repositories of their own; they are not entered.
     """
 
     def __init__(self, root: Root, non_items: NonItems = "ignored") -> None:
         self.problems: list[ItemError] = []
-        self.worktrees: list[str] = []
+        self.repositories: list[str] = []
         self._root, self._client, self._non_items = root, root.client, non_items
         self._is_fixed = root.client is not None and root.client.is_fixed
         self._real = real_path(root.path)
@@ -143,9 +143,18 @@ class Walk:
     def _around(self) -> str:
         return real_path(self._root.around)
 
-    @cached_property
-    def _worktrees(self) -> frozenset[str]:
-        return worktrees_of(self._root.around)
+    def _is_repository(self, folder: Folder, inside: Sequence[Entry]) -> bool:
+        """Return whether a folder of the project is a repository of its own, which is a project of its own.
+
+        In a client's folder, where each file counts, it is one only if git knows it.
+        """
+        if not (self._is_fixed and folder.path and any(entry.name == ".git" for entry in inside)):
+            return False
+        if not folder.covered:
+            return True
+        from rye.spaces.git import knows  # few projects need it
+
+        return self._non_items != "ignored" and knows(self._root.path / folder.path)
 
     @cached_property
     def _alike(self) -> frozenset[str]:
@@ -174,6 +183,9 @@ class Walk:
                 self._report(path, fault)
             return None
         folder = place.folder
+        if self._is_repository(folder, inside):
+            self.repositories.append(folder.path)
+            return None
         if self._root.has_skills or self._is_fixed:
             folder = folder.holding([entry.name for entry in inside])
         listing = Listing(folder, inside, [], {}, [])
@@ -204,7 +216,7 @@ class Walk:
             elif entry.is_dir(follow_symlinks=False):
                 inner = self._enter(folder, real, entry)
                 folders += [inner] if inner else []
-                if inner or path in self.worktrees:
+                if inner:
                     continue
             elif is_item(name):
                 self._report(path, Fault("not-a-file", "this is a pipe, socket or device", "items are regular files"))
@@ -231,9 +243,6 @@ class Walk:
             if self._non_items != "all" and not inner.signed:
                 return None
         if inner.covered and self._non_items == "ignored" and inner.covered not in FIXED_FOLDERS:
-            return None
-        if self._is_fixed and self._worktrees and real_path(entry.path) in self._worktrees:
-            self.worktrees.append(inner.path)
             return None
         return _Place(inner, entry.path, f"{real}/{entry.name}" if real else entry.name)
 

@@ -95,6 +95,9 @@ REMEDIES: Final = MappingProxyType(
         "unknown-dot-name": Remedy(
             "read it, as a client may obey it; remove it, or name it under ignore in the policy"
         ),
+        "nested-repository": Remedy(
+            "find out where it came from; make it a submodule (git submodule add), or leave it out: --exclude"
+        ),
         "link-elsewhere": Remedy("put a copy in its place and sign that, or remove the link"),
         "hidden-text": Remedy("remove it; if it belongs there, accept it: rye verify --policy FILE --accept"),
         "list-missing": Remedy("ask the owner of the space for a signed list", _SIGN),

@@ -9,11 +9,11 @@ from pathlib import Path, PurePosixPath
 
 from rye._text import find_envelope
 from rye.errors import EnvironmentFault, SigningError
+from rye.spaces.git import committed, is_blob, read_blob
 from rye.spaces.lists import read_list
 from rye.spaces.read import is_detached, suffix_of
 from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.list import MAX_SPACE_LIST, SKILL_SIGNATURES, ListedFile, parse_list
-from rye.verify.git import committed, is_blob, read_blob
 
 
 class Originals:

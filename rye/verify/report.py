@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -192,6 +193,27 @@ Outcome = VerifiedItem | Unchecked
 """The result of reading one file."""
 
 
+@dataclass(slots=True)
+class NestedRepository:
+    """A repository in the verified folder. It is a project of its own, with its own counts.
+
+    Attributes:
+        path: Its folder, below the project.
+        known: Whether git knows it as a submodule or work tree of the repository around it.
+        counts: Number of its items by verdict.
+        findings: Number of its findings that the policy does not accept.
+    """
+
+    path: str
+    known: bool
+    counts: Counter[str] = field(default_factory=Counter)
+    findings: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes by name."""
+        return {"path": self.path, "known": self.known, "counts": dict(self.counts), "findings": self.findings}
+
+
 @dataclass(frozen=True, slots=True)
 class VerifyReport(Report):
     """The result of a verification.
@@ -207,6 +229,7 @@ class VerifyReport(Report):
         unchecked: Files, targets and lists that could not be checked.
         warnings: Keys and bundles that could not be used, items that hide another signer's, notes on lists.
         lists: The report of the list of each space that was requested entirely, if it has or had one.
+        repositories: The nested repositories with items, each counted by itself.
         status: 0 all well, 1 findings, 2 something could not be checked, or there was nothing to check.
     """
 
@@ -218,6 +241,7 @@ class VerifyReport(Report):
     unchecked: tuple[Unchecked, ...] = ()
     warnings: tuple[str, ...] = ()
     lists: tuple[ListReport, ...] = ()
+    repositories: tuple[NestedRepository, ...] = ()
     status: int = 0
 
     @property

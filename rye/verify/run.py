@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from rye._files import real_path
 from rye.errors import ArgumentError
 from rye.options.model import check
 from rye.options.search import VERIFIED_SPACE
@@ -29,12 +31,14 @@ from rye.verify.report import (
     PARTS_OF_SKILL,
     Accepted,
     Finding,
+    NestedRepository,
     Outcome,
     Unchecked,
     VerifiedItem,
     VerifyReport,
     Violation,
 )
+from rye.verify.repositories import RepositoryChecks
 from rye.verify.stream import OutcomeStream, Progress, stream_outcomes
 
 
@@ -55,13 +59,14 @@ class Verification:
         policy: The demands on them.
         now: The time by which ages are judged.
         checks: The lists that are checked after the items.
+        repositories: The repositories that are checked after the lists.
         base: The folder to which the paths of accepted findings are relative.
         named: Sources of the bundles and folders that the caller named; the policy applies to them too.
         audience: The audience for which a project's items must be signed; empty for any and none.
         fixes: Writes the command that fixes each finding; None for none.
         apart: Sources of rye's own items, if these are counted separately.
         needs_own: Whether having only rye's own items is a fault.
-        counts: Number of items by verdict, so far, without those that are counted separately.
+        counts: Number of items by verdict, so far, without those of rye and of nested repositories.
         manual: The same for rye's own items that are counted separately.
         findings: Number of findings so far that the policy does not accept.
         accepted: Number of findings that it accepts.
@@ -74,6 +79,7 @@ class Verification:
     policy: Policy
     now: datetime
     checks: ListChecks
+    repositories: RepositoryChecks
     base: Path
     named: frozenset[str] = frozenset()
     audience: str = ""
@@ -100,12 +106,18 @@ class Verification:
         return self.counts.total()
 
     @property
+    def nested(self) -> tuple[NestedRepository, ...]:
+        """The nested repositories with items, each with its own counts; complete at the end."""
+        return tuple(nested for nested in self.repositories.nested.values() if nested.counts or nested.findings)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Keys and bundles that could not be used; at the end also shadowing items and notes on lists."""
         unused = ("the policy is for no item that is verified; it names its spaces with 'spaces'",)
         return (
             self.outcomes.warnings
             + self.checks.notes
+            + self.repositories.notes
             + (unused if self.counts | self.manual and not self.subject else ())
         )
 
@@ -117,7 +129,7 @@ class Verification:
     @property
     def status(self) -> int:
         """0 all well, 1 findings, 2 something could not be checked, or there was nothing to check."""
-        if self.unchecked or not (self.items or self.manual):
+        if self.unchecked or not (self.items or self.manual or self.nested):
             return 2
         return 1 if self.findings else 0
 
@@ -125,7 +137,7 @@ class Verification:
         """Yield every item or its finding, everything that could not be checked, and violations at the end."""
         for outcome in self.outcomes:
             yield from self._judged(outcome)
-        for entry in self.checks:
+        for entry in chain(self.checks, self.repositories):
             if isinstance(entry, Unchecked):
                 self.unchecked.append(entry)
                 yield entry
@@ -134,7 +146,7 @@ class Verification:
                 violation, change = entry
                 advice = self.fixes.of_list(violation, change) if self.fixes else ("", "")
                 yield self._counted(Finding(violation, change.code, change.message, *advice))
-        if self.needs_own and not (self.items or self.findings or self.accepted or self.unchecked):
+        if self.needs_own and not (self.items or self.nested or self.findings or self.accepted or self.unchecked):
             nothing = _nothing_own(self.base)
             self.unchecked.append(nothing)
             yield nothing
@@ -144,7 +156,9 @@ class Verification:
             self.unchecked.append(outcome)
             yield outcome
             return
-        (self.manual if outcome.source in self.apart else self.counts)[outcome.verdict] += 1
+        nested = self.repositories.of(outcome.root)
+        counts = nested.counts if nested else self.manual if outcome.source in self.apart else self.counts
+        counts[outcome.verdict] += 1
         mine = self.policy.demand(outcome, is_named=outcome.source in self.named)
         self.subject += mine is not None
         demands = (mine or Demand(), *filter(None, (self.policy.also,)))
@@ -197,6 +211,8 @@ class Verification:
             finding = replace(finding, item=replace(item, digest=digest))
         self.accepted += accepted
         self.findings += not accepted
+        if nested := self.repositories.of(item.root):
+            nested.findings += not accepted
         return replace(finding, identity=identity, accepted=accepted)
 
     def report(self) -> VerifyReport:
@@ -210,6 +226,7 @@ class Verification:
             unchecked=tuple(self.unchecked),
             warnings=self.warnings,
             lists=self.lists,
+            repositories=self.nested,
             status=self.status,
         )
 
@@ -232,7 +249,8 @@ class Verification:
         """Return the counts, the warnings and the status as values for JSON."""
         verdicts = {"verdicts": dict(self.counts), "manual": dict(self.manual)}
         counts = {"items": self.items, **verdicts, "unchecked": len(self.unchecked)}
-        rest = {"warnings": list(self.warnings), "status": self.status}
+        nested = [repository.to_dict() for repository in self.nested]
+        rest = {"repositories": nested, "warnings": list(self.warnings), "status": self.status}
         return counts | {"findings": self.findings, "accepted": self.accepted} | rest
 
 
@@ -271,6 +289,10 @@ def start_verification(
         outcomes.warnings += (f"the audience {layout.audience!r} is of a project, and no project is verified",)
     checks = ListChecks(outcomes, require_list, strict, demanded.list, demanded.ignore)
     fixes = Adviser.find(outcomes.named, layout.audience)
+    found = {repository.real: repository for target in outcomes.targets for repository in target.repositories}
+    repositories = RepositoryChecks(
+        found, layout.project or Path.cwd(), tuple(map(real_path, without or ())), strict=strict
+    )
     base, named = layout.project or Path.cwd(), frozenset(root.source for root in outcomes.named)
     apart = () if texts or space != "all" else (root.source for root in outcomes.roots if is_own(root))
     return Verification(
@@ -278,6 +300,7 @@ def start_verification(
         demanded,
         system_clock(),
         checks,
+        repositories,
         base,
         named,
         layout.audience,

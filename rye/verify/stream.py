@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 
+from rye._files import real_path
 from rye._process import cores
 from rye.errors import ItemError
 from rye.spaces.bundles import is_own
 from rye.spaces.classify import CACHE, MODULES
 from rye.spaces.discover import NAMED_OTHERS, files_warning
+from rye.spaces.git import knows
 from rye.spaces.layout import Layout
 from rye.spaces.lists import with_lists
 from rye.spaces.model import ItemFile, Root, Space
@@ -169,9 +171,9 @@ class OutcomeStream:
             yield from walk.take_problems()
             seen.add(listing, is_strict=is_strict)
         yield from walk.take_problems()
-        if walk.worktrees:
-            named = named_files(walk.worktrees)
-            self.warnings += (f"{root.source}: other work trees of this repository are left out: {named}",)
+        known = {repository.real for target in self.targets for repository in target.repositories}
+        if left := [path for path in walk.repositories if real_path(root.path / path) not in known]:
+            self.warnings += (f"{root.source}: repositories of their own are not verified here: {named_files(left)}",)
 
     def uncovered(self, root: Root) -> tuple[list[FileMode], bool]:
         """Return the non-items of a strict root, and whether the list is complete; known at the end."""
@@ -213,9 +215,16 @@ class _Seen:
         non_items += [FileMode(path, mode_of(entry)) for path, entry in listing.non_items]
         if skill:
             non_items = [file for file in non_items if file.path == f"{skill}/.git"]
+        non_items = [file for file in non_items if not _is_of_git(listing.folder.root, file)]
         room = max(0, MAX_FILES - len(self.non_items))
         self.is_complete = self.is_complete and len(non_items) <= room
         self.non_items += non_items[:room]
+
+
+def _is_of_git(root: Root, file: FileMode) -> bool:
+    """Return whether a file is the ``.git`` of a submodule or work tree, which git itself put there."""
+    folder, _, name = f"/{file.path}".rpartition("/")
+    return name == ".git" and file.mode == PLAIN and knows(Path(f"{root.path}{folder}"))
 
 
 def _at_or_above(path: str, placed: Mapping[str, Sequence[Target]]) -> Iterator[Target]:
@@ -285,7 +294,10 @@ def _of_trust_folder(unread: UnreadFolder) -> Unchecked:
 
     A file in it may revoke any key, so nothing can be checked in full.
     """
-    message, fault = f"{unread.fault.message}; which keys its files revoke is not known", unread.fault
+    fault, known = unread.fault, "which keys its files revoke is not known"
+    if fault.code == "user-in-project":
+        known = f"so no key of yours counts: {fault.hint}"
+    message = f"{fault.message}; {known}"
     return Unchecked(message, fault.code, fault.hint, str(unread.path))
 
 

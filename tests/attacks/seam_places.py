@@ -155,19 +155,11 @@ def directive_is_used_as_a_skill(arena: Arena) -> None:
     lay(sign(arena, {}), {".claude/skills/pdf/SKILL.md": directive.read_bytes()})
 
 
-@row(at="a/b/c/d/AGENTS.md")
+@row("nested-repository", named="a/b/c/d")
 def instructions_of_the_top_count_below_a_nested_repository(arena: Arena) -> None:
     """A folder with a ``.git`` of its own gets a copy of the signed instructions."""
     project = sign(arena, {".git/HEAD": "", "AGENTS.md": EVIL})
     lay(project / "a/b/c/d", {"AGENTS.md": (project / "AGENTS.md").read_bytes(), ".git/HEAD": ""})
-
-
-@row(at="sub/AGENTS.md")
-def instructions_of_the_top_count_in_a_nested_repository_verified_alone(arena: Arena) -> Answer:
-    """Such a folder is named as the project."""
-    project = sign(arena, {".git/HEAD": "", "AGENTS.md": EVIL})
-    lay(project / "sub", {"AGENTS.md": (project / "AGENTS.md").read_bytes(), ".git/HEAD": ""})
-    return ask(arena, "--strict", "--project", str(project / "sub"))
 
 
 @row(at="sub/AGENTS.md")

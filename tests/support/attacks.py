@@ -133,6 +133,7 @@ def _read(status: int, text: str) -> Found:
         "link-escape",
         "no-match",
         "not-a-file",
+        "not-checked-out",
         "too-many-folders",
         "unreadable",
         "unsafe-owner",

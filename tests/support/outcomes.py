@@ -16,6 +16,7 @@ from rye.verify.advice import Adviser, Signers
 from rye.verify.lists import ListChecks
 from rye.verify.policy import EVERY_SPACE, Demand, Policy
 from rye.verify.report import Outcome, VerifiedItem
+from rye.verify.repositories import RepositoryChecks
 from rye.verify.run import Verification
 from tests.support.signed import ANN, NOW, entry
 
@@ -60,6 +61,7 @@ def verification(*entries: Outcome, policy: Policy | None = None, **more: Any) -
         policy or Policy(Demand(spaces=EVERY_SPACE)),
         now,
         ListChecks(outcomes),
+        RepositoryChecks({}, Path.cwd()),
         Path.cwd(),
         named,
         audience,

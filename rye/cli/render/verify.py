@@ -14,7 +14,7 @@ from rye.verify.report import Finding, Unchecked, Violation
 
 if TYPE_CHECKING:
     from rye.spaces.lists import ListReport
-    from rye.verify.report import VerifiedItem
+    from rye.verify.report import NestedRepository, VerifiedItem
     from rye.verify.run import Verification
 
 _VERDICT_WIDTH = max(len(verdict) for verdict in VERDICT_MARKS)
@@ -58,9 +58,15 @@ def render_text(
     for report in run.lists:
         if report.errors or report.source not in run.apart:
             yield outcome(report, terminal)
+    yield from (_nested(repository, terminal) for repository in run.nested)
     yield _summary(run, terminal)
     if run.manual:
         yield f"rye's own items: {_by_verdict(run.manual)}"
+
+
+def _nested(nested: NestedRepository, terminal: Terminal) -> str:
+    failed = f" -- {terminal.style(f'{nested.findings} failed', 'red')}" if nested.findings else ""
+    return f"{inline(nested.path)}: a repository of its own: {_by_verdict(nested.counts) or 'no items'}{failed}"
 
 
 def _head(item: VerifiedItem | Violation, terminal: Terminal, *, failed: bool = False) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -17,6 +15,7 @@ from rye.spaces.model import Root, Space
 from rye.spaces.uncovered import relevant_non_items, runnable_beside
 from rye.spaces.walk import Walk, list_items
 from tests.support.files import lay as lay_files
+from tests.support.repositories import commit, git
 from tests.unit.cli.workshop import Workshop, lay
 
 
@@ -156,23 +155,21 @@ def test_attack_a_hidden_skill_with_a_signature_of_its_own(tmp_path: Path) -> No
     assert others == [".b/SKILL.md", ".b/SKILL.sig"]
 
 
-def test_other_work_trees_of_a_repository_are_no_part_of_the_project(tmp_path: Path) -> None:
-    """What git lists is passed over with one note; a folder that only looks like a work tree stays a finding."""
+def test_work_trees_of_a_repository_are_projects_of_their_own(tmp_path: Path) -> None:
+    """Each has a line with its counts; a folder that only looks like a work tree stays a finding."""
     shop = lay(tmp_path)
     place = shop.project / ".claude/worktrees"
     (shop.project / "AGENTS.md").write_text("# Agents\n\nBe kind.\n")
-    someone = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
-    for words in ("init -q", "add -A", "commit -qm x", f"worktree add -q {place / 'task'}", "worktree add -q beside"):
-        subprocess.run(["git", *someone, *words.split()], cwd=shop.project, check=True, capture_output=True)
+    git(shop.project, "init", "-q")
     assert shop.run("keys", "generate").status == 0
     assert shop.run("sign", "--all").status == 0
+    commit(shop.project)
+    for tree in (str(place / "task"), "beside"):
+        git(shop.project, "worktree", "add", "-q", tree)
     done = shop.run("verify", "--strict", "--space", "project")
-    assert "worktrees" not in done.out
-    assert "beside" not in done.out
-    assert "other work trees of this repository are left out: beside, .claude/worktrees/task" in done.err
+    assert ("beside: a repository of its own: 8 trusted" in done.out, done.status) == (True, 0)
+    assert ".claude/worktrees/task: a repository of its own: 8 trusted" in done.out
     task = Workshop(place / "task", shop.env)
-    shutil.copytree(shop.project / ".ai", task.project / ".ai", dirs_exist_ok=True)
-    (task.project / "AGENTS.md").write_bytes((shop.project / "AGENTS.md").read_bytes())
     assert task.run("verify", "--space", "project").status == 0  # in which a path begins at its own top
     (place / "fake").mkdir()
     (place / "fake/.git").write_bytes((place / "task/.git").read_bytes())

@@ -17,12 +17,12 @@ from rye._text import Advice, inline, quote
 from rye.cli.app import root
 from rye.items.clients import OF_PROJECTS
 from rye.items.model import ItemType
+from rye.spaces import git
 from rye.spaces.model import ItemFile, Root, Space
 from rye.trust.list import Change
 from rye.trust.model import Verdict
 from rye.trust.reasons import REASONS
 from rye.trust.trust_set import TrustSet
-from rye.verify import git
 from rye.verify.advice import REMEDIES, Adviser, Signers
 from rye.verify.originals import Originals
 from rye.verify.policy import POLICY_REASONS
