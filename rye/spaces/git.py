@@ -31,7 +31,7 @@ _MOST_OF_INDEX: Final = 1 << 26
 """The same for the index, which names each file."""
 
 _SECONDS: Final = 120
-_SECONDS_OF_LOG: Final = 10
+_SECONDS_OF_LOG: Final = 3
 _MOST_COMMITS: Final = 20_000
 _MOST_PATHS: Final = 500
 """Maximum number of paths whose authors are looked up."""
@@ -110,7 +110,7 @@ def ask(folder: Path) -> Tracked:
         return Tracked(top, fault=f"{why}, so nothing says which tracked files are not on disk")
     modes = dict(_modes(listed))
     submodules = frozenset(path for path, mode in modes.items() if mode == _SUBMODULE)
-    files = for_agents([path for path, mode in modes.items() if mode != _SUBMODULE])
+    files = for_agents([path for path, mode in modes.items() if mode != _SUBMODULE], Path(top).name)
     return Tracked(
         top,
         tuple(path for path in files if not os.path.lexists(f"{top}/{path}")),
@@ -121,10 +121,15 @@ def ask(folder: Path) -> Tracked:
     )
 
 
-def for_agents(paths: Sequence[str]) -> list[str]:
-    """Return the paths, of all that a repository has, that an agent's client reads or that lie in a ``.ai``."""
+def for_agents(paths: Sequence[str], top: str = "") -> list[str]:
+    """Return the paths, of all that a repository has, that an agent's client reads or that lie in a ``.ai``.
+
+    Args:
+        paths: The paths.
+        top: The name of the folder that they lie in.
+    """
     skills = {path.rpartition("/")[0] for path in paths if path.rpartition("/")[2] == SKILL_FILE}
-    return [path for path in paths if is_for_agents(path) or not skills.isdisjoint(_above(path))]
+    return [path for path in paths if is_for_agents(f"{top}/{path}") or not skills.isdisjoint(_above(path))]
 
 
 def is_for_agents(path: str) -> bool:
@@ -137,7 +142,7 @@ def is_for_agents(path: str) -> bool:
 
 
 def authors(folder: Path, paths: Iterable[str]) -> Mapping[str, str]:
-    """Return who last committed some files: absolute path → ``NAME <EMAIL>``, for those that git can tell.
+    """Return who last committed some files, the last one first: absolute path → ``NAME <EMAIL>``, where git can tell.
 
     One bounded run of ``git log`` finds them all. Nothing proves the names: whoever commits chooses them.
 
@@ -167,7 +172,7 @@ def authors(folder: Path, paths: Iterable[str]) -> Mapping[str, str]:
 
 
 def committed(folder: Path) -> Mapping[str, str] | None:
-    """Return the regular files of the last commit below a folder: path → the hash by which git names the content.
+    """Return the regular files of the last commit below a folder: path → the hash of the content.
 
     Empty if there is no repository or git cannot read it; None if the output would exceed :data:`MAX_OUTPUT`.
     """
@@ -186,12 +191,21 @@ def committed(folder: Path) -> Mapping[str, str] | None:
     }
 
 
-def read_blob(folder: Path, name: str) -> bytes:
-    """Return the content with a hash, from the repository around a folder; empty if git cannot read it."""
-    try:
-        return _run(_top(folder), "cat-file", "blob", name) or b""
-    except OverflowError:
-        return b""
+def read_blobs(folder: Path, names: Sequence[str]) -> Iterator[bytes]:
+    """Return the contents with some hashes, in their order, from the repository around a folder; fewer if git fails.
+
+    Raises:
+        OverflowError: They are longer than some 64 MiB.
+    """
+    asked = "".join(f"{name}\n" for name in names).encode()
+    told = (names and _run(_top(folder), "cat-file", "--batch", data=asked, most=_MOST_OF_INDEX)) or b""
+    begin = 0
+    while begin < len(told):
+        end = told.index(b"\n", begin)
+        size = told[begin:end].rpartition(b" ")[2]  # or the word "missing"
+        content = told[end + 1 : end + 1 + int(size)] if size.isdigit() else b""
+        yield content
+        begin = end + 1 + (len(content) + 1 if size.isdigit() else 0)
 
 
 def is_blob(content: bytes, name: str) -> bool:
@@ -240,7 +254,9 @@ def _common_folder(top: str) -> str:
     return real_path(os.path.join(top, os.fsdecode(line.removesuffix(b"\n")))) if line else ""
 
 
-def _run(top: str, *words: str, most: int = 0, seconds: float = _SECONDS, partly: bool = False) -> bytes | None:
+def _run(
+    top: str, *words: str, data: bytes = b"", most: int = 0, seconds: float = _SECONDS, partly: bool = False
+) -> bytes | None:
     """Return git's output in the work tree with this top; None if it fails, is not installed or finds no repository.
 
     It runs without a shell and without the caller's ``GIT_`` variables. The work tree is the folder that holds
@@ -250,6 +266,7 @@ def _run(top: str, *words: str, most: int = 0, seconds: float = _SECONDS, partly
     Args:
         top: The folder that holds ``.git``; empty for none.
         words: The command.
+        data: Its standard input.
         most: Maximum bytes of its output; 0 for :data:`MAX_OUTPUT`.
         seconds: The time it may take.
         partly: Whether output that ended early counts.
@@ -261,24 +278,27 @@ def _run(top: str, *words: str, most: int = 0, seconds: float = _SECONDS, partly
     if git is None or not os.path.isdir(top):
         return None
     import subprocess  # most commands do not ask
+    from tempfile import TemporaryFile
     from threading import Timer
 
     settings = [part for setting in _SETTINGS for part in ("-c", setting)]
     env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     env |= _ENVIRONMENT | {"GIT_WORK_TREE": top, "GIT_CEILING_DIRECTORIES": os.path.dirname(top)}
-    try:
-        process = subprocess.Popen(  # noqa: S603 - no shell, and no word that begins with a dash comes from a file
-            [git, "--no-pager", *settings, *words],
-            cwd=top,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-    except OSError:
-        return None
-    most = most or MAX_OUTPUT
-    timer = Timer(seconds, process.kill)
+    with TemporaryFile() as stdin:
+        stdin.write(data)
+        stdin.seek(0)
+        try:
+            process = subprocess.Popen(  # noqa: S603 - no shell, and no word that begins with a dash comes from a file
+                [git, "--no-pager", *settings, *words],
+                cwd=top,
+                env=env,
+                stdin=stdin if data else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError:
+            return None
+    timer, most = Timer(seconds, process.kill), most or MAX_OUTPUT
     with process:
         timer.start()
         try:

@@ -23,6 +23,7 @@ from rye._text import Advice, inline, quote
 from rye.errors import EnvironmentFault, ItemError, RyeError
 from rye.spaces.discover import find_project, is_published, user_space
 from rye.spaces.model import FOLDER, Root, Space
+from rye.spaces.read import skill_of
 from rye.trust.list import Change
 from rye.trust.model import Place, Verdict
 from rye.trust.reasons import REASONS
@@ -61,8 +62,6 @@ _OF_UNSIGNED_BUNDLE: Final = (
 )
 
 _TRUST_BUNDLE: Final = "rye trust bundle {bundle}  # shows who signed it, and asks; for one run: --trust FILE"
-
-_REVIEW: Final = "changed after it was signed: review it with `git diff`, then"
 
 _AS_BUNDLE: Final = frozenset({"limited", "foreign-key"})
 """Codes of signatures that may be accepted if the named project folder is verified as a bundle."""
@@ -208,7 +207,9 @@ class Adviser:
             key, remedy = None, remedy if item.space == "system" else REASONS["digest"].remedy
         if key is not None and code in _EDITED:
             sign = "rye sign --list{where}" if code == "list-changed" else "rye sign {ref}"
-            return Advice("", f"{_REVIEW}: {sign.format(**facts)}")
+            path = skill_of(item.root, item.file.rel_path) or item.file.rel_path
+            review = self._original(item.root).review(path)
+            return Advice("", f"changed after it was signed: {review}, then: {sign.format(**facts)}")
         if key is not None and signing:
             return self._sign(item, Advice.read(signing.format(**facts)))
         if item.space == "system" and remedy.startswith("# "):
@@ -231,7 +232,7 @@ class Adviser:
 
     def _original(self, root: Root) -> Originals:
         if root.path not in self._originals:
-            self._originals[root.path] = Originals(root.path)
+            self._originals[root.path] = Originals(root)
         return self._originals[root.path]
 
     def _sign(self, item: VerifiedItem, advice: Advice) -> Advice:

@@ -8,16 +8,20 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
 
+from rye._text import quote
 from rye.cli import main
 from rye.keyring import key_files
 from rye.trust.keys import SigningKey
 from rye.trust.model import Verdict
 from rye.trust.reasons import REASONS
 from rye.trust.trust_entry import Revocation
+from tests.support import repositories
+from tests.support.files import lay
 from tests.support.signed import (
     ANN,
     DIRECTIVE,
@@ -146,11 +150,33 @@ def test_an_edit_of_what_the_user_signed_is_reviewed_and_signed_again(
     (item,) = json.loads(out)["items"]
     assert (status, item["code"], item["fix"]) == (1, code, "")
     words, _, command = item["note"].partition(", then: ")
-    assert words == "changed after it was signed: review it with `git diff`"
+    assert words == "changed after it was signed: compare it with what was signed"
     edited = path.read_bytes().partition(b"\n")[2]
     assert rye(*shlex.split(command)[1:])[0] == 0
     assert rye("verify", "--space", space)[0] == 0
     assert path.read_bytes().partition(b"\n")[2] == edited
+
+
+@pytest.mark.parametrize("author", ["Bob", "`rm -rf x`\u202e"])
+def test_a_change_that_was_committed_is_shown_by_the_log(sim: SpaceSim, rye: Rye, author: str) -> None:
+    """A pull request changed a skill: the difference to the last commit is empty, and the log names who made it."""
+    skill = sim.project / ".claude/skills/pdf"
+    lay(skill, {"SKILL.md": "---\nname: pdf\ndescription: Fill forms\n---\nx\n", "run.sh": "echo\n"})
+    assert rye("sign", str(skill))[0] == 0
+    repositories.commit(sim.project)
+    lay(skill, {"run.sh": "evil\n"})
+
+    def note(inside: Path = sim.project) -> str:
+        with chdir(inside):
+            items = json.loads(rye("verify", "--space", "project", "--json")[1])["items"]
+        (told,) = [item["note"] for item in items if "key" in item]
+        return str(told)
+
+    assert "`git diff HEAD -- .claude/skills/pdf`, then: rye sign directive:pdf" in note()
+    repositories.commit(sim.project, author=author)
+    shown = quote(f"{author} <{author.lower()}@example.org>")
+    assert f"`git log -p -- .claude/skills/pdf` (last committed by {shown}), then: rye sign directive:pdf" in note()
+    assert "`git log -p -- ../../skills/pdf`" in note(lay(sim.project / ".claude/commands/x", {"y": ""}))
 
 
 def commit(sim: SpaceSim) -> None:

@@ -175,7 +175,7 @@ def test_signing_is_for_holders_of_a_counting_key() -> None:
         assert (mine.command.startswith("rye sign")) == (code in {*MINE, *POLICY_REASONS} - {"signer", "hidden-text"})
         assert verdict is not Verdict.TAMPERED or "list" in code or "again from its source" in theirs.words
         is_edited = code in {"digest", "line-ends", "skill-changed", "skill-rewritten", "list-changed"}
-        assert mine.words.startswith("changed after it was signed: review it") == is_edited
+        assert mine.words.startswith("changed after it was signed: ") == is_edited
         assert verdict is not Verdict.TAMPERED or is_edited or mine == theirs
     limited = Signers(HOLDER.keys, TrustSet((entry(ANN, patterns=("other/*",)),)), NOW)
     assert not replace(nobody, signers=lambda: limited).of_item(item("no-envelope"), "no-envelope").command
@@ -223,14 +223,15 @@ def test_attack_a_commit_that_names_too_many_files_leaves_nothing_to_be_signed(
 ) -> None:
     """Where nobody can look whether a file was signed, it counts as one that was."""
     lay_repository(tmp_path)
-    assert not Originals(tmp_path).was_signed("a.md")
+    assert not Originals(Root(Space.PROJECT, tmp_path)).was_signed("knowledge/a.md")
     monkeypatch.setattr(git, "MAX_OUTPUT", 10)
-    assert Originals(tmp_path).was_signed("a.md")
+    assert Originals(Root(Space.PROJECT, tmp_path)).was_signed("knowledge/a.md")
 
 
 def lay_repository(folder: Path) -> None:
     """Make a repository with one commit of an unsigned file."""
-    (folder / "a.md").write_text("# A\n", encoding="utf-8")
+    (folder / "knowledge").mkdir()
+    (folder / "knowledge/a.md").write_text("# A\n", encoding="utf-8")
     someone = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
     for words in ("init -q", "add -A", "commit -qm x"):
         subprocess.run(["git", *someone, *words.split()], cwd=folder, check=True, capture_output=True)
