@@ -33,9 +33,11 @@ from rye.search.graph import graph_of
 from rye.search.request import Request, make_request
 from rye.search.results import SearchResponse
 from rye.search.shares import decisive
+from rye.spaces.git import ask, is_for_agents
 from rye.spaces.model import Root, Space
 from rye.spaces.signed import ReadItem, SkillFiles, read_item, read_skill
 from rye.spaces.skills_lock import compare_lock, installed_from, read_lock
+from rye.spaces.uncovered import named_files
 from rye.trust.judge import judge
 from rye.trust.list import SkillFolder, write_rows
 from rye.trust.model import Verdict
@@ -64,6 +66,8 @@ CODES: Final[Mapping[str, str]] = {
     "unaccounted": "neither a signature nor a lock file says where a skill came from",
     "lock-changed": "a skill is not what its lock file says",
     "lock-missing": "a skill of a lock file is not there",
+    "no-links": "this checkout has no links, and git wrote them as files",
+    "not-checked-out": "git tracks what is not on disk",
     "hidden-text": "a file holds text that a reader does not see",
 }
 """The code of each finding and its meaning."""
@@ -194,6 +198,7 @@ def diagnose(reader: Reader, trust: TrustSet, engine: Searcher, warnings: tuple[
         *_same_names(copies),
         *_broken(reader, trust, items),
         *_sources(copies),
+        *_checkouts(reader),
         *(_of_file("hidden-text", item, text, _REMOVE) for item in items for text in _hidden(item)),
     ]
     counts = defaultdict[str, int](int)
@@ -335,6 +340,20 @@ def _same_names(copies: Sequence[_Item]) -> Iterator[Diagnosis]:
             places = ", ".join(item.file for item in group)
             message = f"{ref} is in {len(group)} folders and is not the same: {places}"
             yield Diagnosis("same-name", (ref,), message, "keep one, and copy or link it to the others", group[0].file)
+
+
+def _checkouts(reader: Reader) -> Iterator[Diagnosis]:
+    """Yield what git tracks and is not on disk, and the links that it wrote as files."""
+    for folder in dict.fromkeys(part.root.around for part in reader.parts if part.root.space is Space.PROJECT):
+        tracked = ask(folder)
+        if missing := [*filter(is_for_agents, tracked.empty), *tracked.missing]:
+            fix = "git submodule update --init, git sparse-checkout disable or git restore puts it there"
+            message = f"{CODES['not-checked-out']}: {named_files(missing)}"
+            yield Diagnosis("not-checked-out", (), message, fix, f"{tracked.top}/{missing[0]}")
+        if links := sorted(tracked.links):
+            fix = "where the system has links, set core.symlinks to true and check the files out again"
+            message = f"{CODES['no-links']}: {named_files(links)}"
+            yield Diagnosis("no-links", (), message, fix, f"{tracked.top}/{links[0]}")
 
 
 def _digest(item: _Item) -> str:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -22,7 +24,7 @@ from rye.spaces.classify import GITHUB, spelled_as
 from rye.spaces.discover import repository_of
 from rye.spaces.model import FOLDER
 
-# ruff: noqa: PTH112, PTH118, PTH120 - paths are text here, for a repository may have many
+# ruff: noqa: PTH112, PTH116, PTH118, PTH120 - paths are text here, for a repository may have many
 
 MAX_OUTPUT = 1 << 23
 """Maximum bytes of git's output, some 100,000 files: a few objects of a hostile repository can name billions."""
@@ -32,6 +34,7 @@ _MOST_OF_INDEX: Final = 1 << 26
 
 _SECONDS: Final = 120
 _SECONDS_OF_LOG: Final = 3
+_FRESH: Final = 10
 _MOST_COMMITS: Final = 20_000
 _MOST_PATHS: Final = 500
 """Maximum number of paths whose authors are looked up."""
@@ -139,6 +142,22 @@ def is_for_agents(path: str) -> bool:
     return any(part == FOLDER or is_covered(part) or is_obeyed(part) for part in parts) or any(
         inner in COVERED_IN_GITHUB for inner in inside
     )
+
+
+def is_link(path: str) -> bool:
+    """Return whether git tracks a regular file as a link; the answer is kept until the index changes."""
+    folder, name = os.path.split(path)
+    top = _top(Path(folder))
+    try:
+        changed = os.stat(f"{top}/.git/index").st_mtime_ns
+    except OSError:  # the index of a submodule or work tree lies elsewhere
+        changed = int(time.monotonic()) // _FRESH
+    return os.path.relpath(f"{real_path(folder)}/{name}", top or "/") in _links(top, changed)
+
+
+@lru_cache(8)
+def _links(top: str, _changed: int) -> frozenset[str]:
+    return ask(Path(top)).links if top else frozenset()
 
 
 def authors(folder: Path, paths: Iterable[str]) -> Mapping[str, str]:

@@ -23,7 +23,7 @@ from rye.spaces.bundles import is_own
 from rye.spaces.classify import CACHE
 from rye.spaces.model import FOLDER as AI_FOLDER
 from rye.spaces.model import Root, Space
-from rye.spaces.read import read_chunks
+from rye.spaces.read import read_chunks, written_link
 from rye.spaces.signed import digest_and_hidden
 from rye.spaces.snapshot import FOLDER, LINK, MAX_FILES, PLAIN, PRIVATE_KEYS, PROGRAM, FileMode, mode_of, tree
 from rye.spaces.state import read_record, record_path, remove_record, save_record
@@ -158,7 +158,7 @@ def files_below(folder: Path, root: Root) -> FilesBelow:
                 path = os.path.relpath(result.filename, folder)
                 raise result
             path, entry = result
-            file = FileMode(path, mode_of(entry))
+            file = FileMode(path, LINK if written_link(entry.path) else mode_of(entry))
             is_repository = path == ".git" and not (file.mode == FOLDER and folder.name == AI_FOLDER and is_project)
             if path == LIST_FILE or is_repository or is_private(place, root, file):
                 continue
@@ -206,7 +206,8 @@ def file_digest(place: Root, file: FileMode) -> str:
     if file.mode in {"", FOLDER}:
         return ""
     if file.mode == LINK:
-        return hashlib.sha256(os.fsencode(os.readlink(place.path / file.path))).hexdigest()  # noqa: PTH115 - keeps "./"
+        with suppress(OSError):  # one that git wrote as a file is read as such
+            return hashlib.sha256(os.fsencode(os.readlink(place.path / file.path))).hexdigest()  # noqa: PTH115 - keeps "./"
     digest = hashlib.sha256()
     for chunk in read_chunks(place, file.path):
         digest.update(chunk)

@@ -33,6 +33,7 @@ _ROOT = _DIRECTORY & ~getattr(os, "O_NOFOLLOW", 0)
 _BELOW = os.open in os.supports_dir_fd
 _WITH_LINE = tuple(COMMENT_MARKS)
 _LASTING = frozenset({errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR, errno.ENAMETOOLONG})
+_LONGEST_LINK = 255
 _MOST_OPEN = 32
 """Maximum number of folders that a :class:`FolderReader` keeps open, apart from those above one file."""
 
@@ -192,6 +193,35 @@ def linked_skill(root: Root, name: str) -> str:
     real = real_path(path)
     is_skill = os.path.lexists(os.path.join(real, SKILL_FILE))  # noqa: PTH118 - text
     return real if is_skill and not others_control(Path(real), group=True) else ""
+
+
+def written_link(path: str, status: os.stat_result | None = None) -> str:
+    """Return where a link leads that git wrote as a file, because this checkout has no links; else empty.
+
+    Such a file holds nothing but the path of something on disk, and git's index says that it is a link. Git is asked
+    about few others, if any.
+
+    Args:
+        path: The file.
+        status: Its status, if the caller has it.
+    """
+    try:
+        status = os.lstat(path) if status is None else status
+        if not (stat.S_ISREG(status.st_mode) and 0 < status.st_size <= _LONGEST_LINK):
+            return ""
+        handle = os.open(path, OPEN_FILE)
+        try:
+            text = os.fsdecode(os.read(handle, _LONGEST_LINK))
+        finally:
+            os.close(handle)
+        target = os.path.join(os.path.dirname(path), text)  # noqa: PTH118, PTH120 - text
+        if "\n" in text or "\0" in text or not os.path.lexists(target):
+            return ""
+    except OSError:
+        return ""
+    from rye.spaces.git import is_link  # most files are longer
+
+    return target if is_link(path) else ""
 
 
 def _is_plain(parts: list[str]) -> bool:

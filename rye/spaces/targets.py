@@ -25,7 +25,7 @@ from rye.spaces.classify import spelled_as
 from rye.spaces.layout import Layout
 from rye.spaces.model import SUFFIXES, ItemFile, Root, is_within
 from rye.spaces.nested import ProjectsBelow, Repository, look_below
-from rye.spaces.read import skill_of
+from rye.spaces.read import skill_of, written_link
 from rye.spaces.snapshot import names
 from rye.spaces.walk import aliased, list_items, own_path
 from rye.trust.line import DETACHED_SUFFIX
@@ -176,8 +176,9 @@ def _may_lead_to(folder: str, prefix: str) -> bool:
 def _path_target(text: str, path: Path, known: list[Root]) -> Target:
     """Return the target of a path: its items if it is inside a known root, else a bundle or project of its own."""
     place = _as_on_disk(os.path.abspath(path))
-    if os.path.islink(place) and any(own_path(root, real_path(place)) for root in known):  # noqa: PTH114 - never raises
-        place = real_path(place)
+    leads = place if os.path.islink(place) else written_link(place)  # noqa: PTH114 - never raises
+    if leads and any(own_path(root, real_path(leads)) for root in known):
+        place = real_path(leads)
     if os.path.isfile(item := place.removesuffix(DETACHED_SUFFIX)):  # noqa: PTH113 - never raises
         place = item
     elif Path(place).name in SKILL_SIGNATURES:

@@ -34,7 +34,7 @@ from rye.items.model import TYPE_OF_FOLDER, ItemType
 from rye.spaces.classify import BAD_NAME, PLACES, Fault, Folder, is_skipped
 from rye.spaces.discover import files_warning, has_skills
 from rye.spaces.model import FileStat, ItemFile, Root, Space, is_within, stat_of
-from rye.spaces.read import is_detached, linked_skill
+from rye.spaces.read import is_detached, linked_skill, written_link
 from rye.spaces.snapshot import Entry, entries, names
 from rye.trust.line import DETACHED_SUFFIX
 
@@ -208,7 +208,10 @@ class Walk:
                 if name.endswith(DETACHED_SUFFIX) and folder.is_signature(name, is_item):
                     listing.signatures[path.removesuffix(DETACHED_SUFFIX)] = entry
                     continue
-                if self._take_file(folder, entry, path, listing, named=is_item(name)):
+                named = is_item(name)
+                if (target := self._written(entry, named=named)) and self._take_written(path, target, named=named):
+                    continue
+                if not target and self._take_file(folder, entry, path, listing, named=named):
                     continue
             elif entry.is_symlink():
                 if self._follow(real, entry, path, listing, named=is_item(name)):
@@ -231,6 +234,25 @@ class Walk:
         elif fault := Fault("bad-name", BAD_NAME, "rename the file") if named else folder.fault(entry.name):
             self._report(path, fault)
         return named
+
+    def _written(self, entry: Entry, *, named: bool) -> str:
+        """Return where a link leads that git wrote as a file; looks only at items, and at what a client may load."""
+        if not (named or (self._client and self._non_items != "ignored")):
+            return ""
+        try:
+            return written_link(entry.path, entry.stat(follow_symlinks=False))
+        except OSError:
+            return ""
+
+    def _take_written(self, path: str, target: str, *, named: bool) -> bool:
+        """Judge such a file as that link; return whether it has been dealt with. It is never an item itself."""
+        listed = own_path(self._root, real_path(target), base=self._real) if named else ""
+        if listed and not is_second_name(self._root, path, listed):
+            self._report_elsewhere(path, listed)
+        elif named and not listed:
+            problem = f"git wrote this link as a file, because the checkout has no links; it leads to {target!r}"
+            self._report(path, Fault("broken-link", problem, "set core.symlinks, and check the file out again"))
+        return named or os.path.isdir(target)
 
     def _enter(self, folder: Folder, real: str, entry: Entry) -> _Place | None:
         """Return a subfolder to enter, or None."""
@@ -460,7 +482,7 @@ def aliased(roots: Iterable[Root], item_types: Iterable[str], item_id: str) -> t
             for path in _links(root, ItemType(kind), item_id):
                 file = root.find(path)
                 if file and (file.item_type, file.item_id) == (kind, item_id):
-                    target = own_path(root, real_path(root.path / path))
+                    target = own_path(root, real_path(written_link(f"{root.path}/{path}") or root.path / path))
                     if target and is_second_name(root, path, target):
                         return root, root.file(target)
     return None
@@ -469,4 +491,4 @@ def aliased(roots: Iterable[Root], item_types: Iterable[str], item_id: str) -> t
 def _links(root: Root, item_type: ItemType, item_id: str) -> Iterator[str]:
     folder = root.folder_of(item_type, item_id)
     paths = (f"{folder}/{name}".lstrip("/") for name in names(root.path / folder))
-    return (path for path in paths if os.path.islink(root.path / path))
+    return (path for path in paths if os.path.islink(root.path / path) or written_link(f"{root.path}/{path}"))

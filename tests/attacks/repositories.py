@@ -184,3 +184,26 @@ def home_in_a_repository_of_its_own(arena: Arena) -> Found:
     git(project, "init", "-q")
     assert run("verify", *place)[0] == 0
     return arena.verify()
+
+
+@attack
+def links_that_git_wrote_as_files(arena: Arena) -> Found:
+    """A checkout without links has a small file for ``CLAUDE.md``: one item with two names, and nothing is written."""
+    project = lay(arena.sim.project, FILES)
+    (project / "CLAUDE.md").symlink_to("AGENTS.md")
+    (project / ".cursor").mkdir()
+    (project / ".cursor/skills").symlink_to("../.claude/skills")
+    (project / ".ai/tools/demo/library").symlink_to("hello.py")
+    signed(arena)
+    arena.list_items()
+    commit(project)
+    upstream = project.rename(arena.sim.folder / "upstream")
+    git(arena.sim.folder, "clone", "-q", str(upstream), str(project), settings={"core.symlinks": "false"})
+    assert (project / "CLAUDE.md").read_bytes() == b"AGENTS.md"
+    for words in (["sign", "--all"], ["sign", "--force", str(project / "CLAUDE.md")]):
+        assert run(*words, "--project", str(project))[0] == 0
+        assert (project / "CLAUDE.md").read_bytes() == b"AGENTS.md"
+    (shown,) = arena.sim.fresh().search("kind", space="project").results
+    assert shown.id == "AGENTS"
+    assert "no links" in run("doctor", "--project", str(project))[1]
+    return arena.verify("--strict", "--require-list")

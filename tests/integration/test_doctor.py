@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from rye import Registry
 from rye.cli import main
 from rye.registry.doctor import CODES
+from tests.support.repositories import commit
 from tests.support.spacesim import SpaceSim
 
 GOOD = "---\nname: {0}\ndescription: {1} Use when somebody asks for it.\n---\n# {0}\n\n{2}\n"
@@ -85,8 +87,21 @@ def test_each_fault_is_found(sim: SpaceSim, code: str) -> None:
 
 
 def test_the_table_has_every_code() -> None:
-    """Each code of the table has an example here."""
-    assert {*FAULTS} == {*CODES}
+    """Each code of the table has an example here, or below."""
+    assert {*FAULTS, "no-links", "not-checked-out"} == {*CODES}
+
+
+def test_what_git_tracks_and_is_not_on_disk_is_found(sim: SpaceSim) -> None:
+    """A skill that a sparse checkout leaves out, and a link that git wrote as a file."""
+    registry = lay(sim, {".claude/skills/pdf/SKILL.md": PDF, ".claude/skills/gone/SKILL.md": PDF, "AGENTS.md": "x"})
+    (sim.project / "CLAUDE.md").symlink_to("AGENTS.md")
+    commit(sim.project)
+    shutil.rmtree(sim.project / ".claude/skills/gone")
+    (sim.project / "CLAUDE.md").unlink()
+    (sim.project / "CLAUDE.md").write_text("AGENTS.md")
+    found = {finding.code: finding.message for finding in registry.doctor().findings}
+    assert found["not-checked-out"].endswith(": .claude/skills/gone/SKILL.md")
+    assert found["no-links"].endswith(": CLAUDE.md")
 
 
 def test_a_healthy_project_has_no_finding(sim: SpaceSim) -> None:
