@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +16,7 @@ from operator import is_
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from rye._files import write_atomically
 from rye._process import Cancelled, stoppable
 from rye.errors import EnvironmentFault
 from rye.index import cache_folder
@@ -22,9 +25,11 @@ from rye.index.reader import Reader
 from rye.index.refresh import Progress, RefreshReport, SpaceIndex
 from rye.index.store import Snapshot
 from rye.search.settings import Ranking, read_ranking
+from rye.spaces.discover import index_of, repository_of
 from rye.spaces.layout import Layout
 from rye.spaces.lists import with_lists
-from rye.spaces.model import Root
+from rye.spaces.model import Root, stat_of
+from rye.spaces.uncovered import named_files
 from rye.trust.trust_set import TrustSet
 from rye.trust.trust_store import TrustLoad, system_clock
 
@@ -32,6 +37,8 @@ if TYPE_CHECKING:
     from rye.registry.reports import SpaceStatus
 
 T = TypeVar("T")
+
+_CHECKOUT = "checkout.json"
 
 MAX_FILE_WARNINGS = 3
 """Maximum files named in the warnings of one response; the rest are counted."""
@@ -274,13 +281,47 @@ class Indexes:
             trust = with_lists(self._layout.load_trust(self._named_trust), self._layout.roots, now)
             ranking = ranking_of(self._layout, trust.trust, now)
             cached = [text for text in (self._cache[1], *self._moved.values()) if text]
-            warnings = (*cached, *self._layout.warnings, *trust.warnings, *ranking.problems, *_file_warnings(refreshed))
+            others = (*ranking.problems, *_file_warnings(refreshed), *self._left_out())
+            warnings = (*cached, *self._layout.warnings, *trust.warnings, *others)
             state = State(refreshed, trust, ranking, warnings, began, self._layout, bool(cached))
             state.reuse_readers(self._state)
             self._state = state
             with suppress(IndexError):  # not inside hold()
                 self._held.get([])[0] = state
             return state
+
+    def _left_out(self) -> Iterator[str]:
+        """Yield a warning about files for agents that git left out of this checkout."""
+        project, top = self._layout.project, self._layout.project and repository_of(self._layout.project)
+        if project is None or top is None:
+            return
+        skipped = [top / path for path in _skipped(top, self.folder(self._layout.roots[0]) / _CHECKOUT)]
+        gone = [str(path) for path in skipped if path.is_relative_to(project) and not _is_checked_out(str(path))]
+        if gone:
+            yield f"git left out of this checkout, so no search finds it: {named_files(gone)} [not-checked-out]"
+
+
+def _skipped(top: Path, kept: Path) -> list[str]:
+    """Return the paths for agents that git left out of a checkout, from the file ``kept`` if the index is the same."""
+    try:
+        stamp = [*stat_of(index_of(top).stat())]
+    except OSError:
+        return []
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        record = json.loads(kept.read_bytes())
+        if record["stamp"] == stamp:
+            return [str(path) for path in record["skipped"]]
+    from rye.spaces.git import ask
+
+    paths = [*ask(top).skipped]
+    with suppress(OSError, EnvironmentFault):
+        write_atomically(kept, json.dumps({"stamp": stamp, "skipped": paths}).encode(), mode=0o600)
+    return paths
+
+
+def _is_checked_out(path: str) -> bool:
+    """Return whether a file is on disk, or a submodule is checked out."""
+    return os.path.lexists(f"{path}/.git") or (os.path.lexists(path) and not os.path.isdir(path))  # noqa: PTH112 - text
 
 
 def ranking_of(layout: Layout, trust: TrustSet, now: datetime, extra_roots: Sequence[Root] = ()) -> Ranking:

@@ -30,6 +30,9 @@ from rye.spaces.classify import GITHUB, PLACES, Folder, spelled_as
 from rye.spaces.model import FOLDER, Root, Space, is_within
 from rye.spaces.snapshot import names
 
+_LONGEST_PATH = 8_192
+"""Maximum number of characters read from a file in which git keeps a path."""
+
 NAMED_OTHERS = 3
 """Maximum number of foreign files that one warning names."""
 
@@ -162,6 +165,16 @@ def repository_of(folder: Path) -> Path | None:
     """Return the innermost repository around a folder: the nearest one, going up, with a ``.git``; None outside."""
     here = Path(os.path.abspath(folder))  # noqa: PTH100 - links stay as they are
     return next((place for place in (here, *here.parents) if os.path.lexists(place / ".git")), None)
+
+
+def index_of(top: Path) -> Path:
+    """Return the file in which git keeps what a repository tracks; that of a submodule or work tree lies elsewhere."""
+    git = top / ".git"
+    if git.is_file():
+        with git.open("rb") as file:
+            line = os.fsdecode(file.readline(_LONGEST_PATH)).strip()
+        git = top / line.removeprefix("gitdir: ")
+    return git / "index"
 
 
 def path_in_repository(folder: Path) -> str:

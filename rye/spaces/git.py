@@ -21,10 +21,10 @@ from rye._files import real_path
 from rye._process import find_program
 from rye.items.clients import COVERED_IN_GITHUB, SKILL_FILE, is_covered, is_obeyed
 from rye.spaces.classify import GITHUB, spelled_as
-from rye.spaces.discover import repository_of
-from rye.spaces.model import FOLDER
+from rye.spaces.discover import index_of, repository_of
+from rye.spaces.model import FOLDER, is_within
 
-# ruff: noqa: PTH112, PTH116, PTH118, PTH120 - paths are text here, for a repository may have many
+# ruff: noqa: PTH112, PTH118, PTH120 - paths are text here, for a repository may have many
 
 MAX_OUTPUT = 1 << 23
 """Maximum bytes of git's output, some 100,000 files: a few objects of a hostile repository can name billions."""
@@ -35,6 +35,8 @@ _MOST_OF_INDEX: Final = 1 << 26
 _SECONDS: Final = 120
 _SECONDS_OF_LOG: Final = 3
 _FRESH: Final = 10
+"""Seconds for which an answer about submodules and work trees is kept."""
+
 _MOST_COMMITS: Final = 20_000
 _MOST_PATHS: Final = 500
 """Maximum number of paths whose authors are looked up."""
@@ -65,7 +67,7 @@ _ENVIRONMENT: Final = {
 _HASHES: Final = {40: hashlib.sha1, 64: hashlib.sha256}
 """Number of hex digits → the hash by which git names a content."""
 
-_LINK, _SUBMODULE, _TREE = "120000", "160000", b"worktree "
+_LINK, _SUBMODULE, _SKIPPED, _TREE = "120000", "160000", "S", b"worktree "
 
 
 class Tracked(NamedTuple):
@@ -74,6 +76,7 @@ class Tracked(NamedTuple):
     Attributes:
         top: The real path of the work tree; empty outside a repository.
         missing: Files that agents read and git tracks, and that are not on disk.
+        skipped: Those of them that git itself left out, as in a sparse checkout, and such submodules.
         links: Regular files that git tracks as links, because this checkout has none (``core.symlinks=false``).
         submodules: Folders that git tracks as submodules.
         empty: Submodules that are not checked out.
@@ -83,6 +86,7 @@ class Tracked(NamedTuple):
 
     top: str = ""
     missing: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
     links: frozenset[str] = frozenset()
     submodules: frozenset[str] = frozenset()
     empty: tuple[str, ...] = ()
@@ -96,7 +100,19 @@ class Tracked(NamedTuple):
 
 def knows(folder: Path) -> bool:
     """Return whether git knows a folder with a ``.git`` as a submodule or work tree of the repository around it."""
-    return ask(folder.parent).knows(real_path(folder))
+    return _asked(_top(folder.parent), int(time.monotonic()) // _FRESH).knows(real_path(folder))
+
+
+@lru_cache(8)
+def _asked(top: str, _period: int) -> Tracked:
+    return ask(Path(top)) if top else Tracked()
+
+
+def is_of_git(path: Path) -> bool:
+    """Return whether a ``.git`` file is one that git put there: it leads into the repository that knows the folder."""
+    top = _top(path.parent.parent)
+    inside = bool(top) and is_within(_git_folder(path.parent), _git_folder(Path(top)))
+    return inside and knows(path.parent)
 
 
 def ask(folder: Path) -> Tracked:
@@ -105,21 +121,25 @@ def ask(folder: Path) -> Tracked:
     if not top:
         return Tracked()
     try:
-        listed = _run(top, "ls-files", "--stage", "-z", most=_MOST_OF_INDEX)
+        listed = _run(top, "ls-files", "-t", "--stage", "-z", most=_MOST_OF_INDEX)
     except OverflowError:
-        return Tracked(top, fault="git tracks too many files to look at")
+        return Tracked(top, fault="git tracks too many files to say which are not on disk")
     if listed is None:
         why = "git refuses to read it" if find_program("git") else "git is not installed"
-        return Tracked(top, fault=f"{why}, so nothing says which tracked files are not on disk")
+        return Tracked(top, fault=f"{why}, so it is not known which tracked files are not on disk")
     modes = dict(_modes(listed))
-    submodules = frozenset(path for path, mode in modes.items() if mode == _SUBMODULE)
-    files = for_agents([path for path, mode in modes.items() if mode != _SUBMODULE], Path(top).name)
+    submodules = frozenset(path for path, (_, mode) in modes.items() if mode == _SUBMODULE)
+    files = for_agents([path for path in modes if path not in submodules], Path(top).name)
+    missing = tuple(path for path in files if not os.path.lexists(f"{top}/{path}"))
+    empty = tuple(path for path in sorted(submodules) if not os.path.lexists(f"{top}/{path}/.git"))
+    skipped = {path for path in missing if modes[path][0] == _SKIPPED}
     return Tracked(
         top,
-        tuple(path for path in files if not os.path.lexists(f"{top}/{path}")),
-        frozenset(path for path, mode in modes.items() if mode == _LINK and _is_file(f"{top}/{path}")),
+        missing,
+        (*filter(is_for_agents, empty), *sorted(skipped)),
+        frozenset(path for path, (_, mode) in modes.items() if mode == _LINK and _is_file(f"{top}/{path}")),
         submodules,
-        tuple(path for path in sorted(submodules) if not os.path.lexists(f"{top}/{path}/.git")),
+        empty,
         frozenset(_worktrees(top)),
     )
 
@@ -149,9 +169,9 @@ def is_link(path: str) -> bool:
     folder, name = os.path.split(path)
     top = _top(Path(folder))
     try:
-        changed = os.stat(f"{top}/.git/index").st_mtime_ns
-    except OSError:  # the index of a submodule or work tree lies elsewhere
-        changed = int(time.monotonic()) // _FRESH
+        changed = index_of(Path(top)).stat().st_mtime_ns if top else 0
+    except OSError:
+        return False
     return os.path.relpath(f"{real_path(folder)}/{name}", top or "/") in _links(top, changed)
 
 
@@ -247,30 +267,31 @@ def _is_file(path: str) -> bool:
     return os.path.isfile(path) and not os.path.islink(path)  # noqa: PTH113, PTH114 - text
 
 
-def _modes(listed: bytes) -> Iterator[tuple[str, str]]:
+def _modes(listed: bytes) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield path, tag and mode of each row of git's index."""
     for row in listed.split(b"\0"):
         facts, _, path = row.partition(b"\t")
         if path:
-            yield os.fsdecode(path), facts[:6].decode("ascii")
+            tag, mode, *_ = facts.decode("ascii").split()
+            yield os.fsdecode(path), (tag, mode)
 
 
 def _worktrees(top: str) -> Iterator[str]:
     """Return the real paths of the other work trees below the top, as git lists them.
 
-    The list may name any folder. It counts only if git, run in that folder, names this repository.
+    The list may name any folder. It counts only if its ``.git`` leads back into the repository.
     """
     listed = (_run(top, "worktree", "list", "--porcelain", "-z") or b"").split(b"\0")
     named = (os.fsdecode(row.removeprefix(_TREE)) for row in listed if row.startswith(_TREE))
     places = map(real_path, filter(os.path.isabs, named))  # older releases of git print a relative path as it is
     inside = [place for place in places if place.startswith(f"{top}/") and os.path.lexists(f"{place}/.git")]
-    common = _common_folder(top) if inside else ""
-    return (place for place in inside if common and _common_folder(place) == common)
+    line = inside and _run(top, "rev-parse", "--git-common-dir")
+    common = real_path(os.path.join(top, os.fsdecode(line.removesuffix(b"\n")))) if line else ""
+    return (place for place in inside if common and is_within(_git_folder(Path(place)), f"{common}/worktrees"))
 
 
-def _common_folder(top: str) -> str:
-    """Return the real path of the folder that a work tree shares with others of its repository; empty if unknown."""
-    line = _run(top, "rev-parse", "--git-common-dir")
-    return real_path(os.path.join(top, os.fsdecode(line.removesuffix(b"\n")))) if line else ""
+def _git_folder(top: Path) -> str:
+    return real_path(index_of(top).parent)
 
 
 def _run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,12 +59,14 @@ class RepositoryChecks:
 
     def __iter__(self) -> Iterator[tuple[Violation, Change] | Unchecked]:
         """Yield nested repositories that git does not know, and tracked files that are not on disk, if strict."""
+        faults = defaultdict[str, list[str]](list)
         for repository in self.found.values():
             if self.strict and repository.real in self.nested and not repository.is_known:
                 yield self._unknown(repository)
             if why := repository.tracked.fault:
-                self.notes += (f"{os.path.relpath(repository.path, self.top)}: {why}",)
+                faults[why].append(os.path.relpath(repository.path, self.top))
             yield from self._missing(repository)
+        self.notes += tuple(f"{why}: {named_files(names)} [git-unasked]" for why, names in faults.items())
 
     def _unknown(self, repository: Repository) -> tuple[Violation, Change]:
         name = self.nested[repository.real].path

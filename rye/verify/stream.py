@@ -14,7 +14,7 @@ from rye.errors import ItemError
 from rye.spaces.bundles import is_own
 from rye.spaces.classify import CACHE, MODULES
 from rye.spaces.discover import NAMED_OTHERS, files_warning
-from rye.spaces.git import knows
+from rye.spaces.git import is_of_git
 from rye.spaces.layout import Layout
 from rye.spaces.lists import with_lists
 from rye.spaces.model import ItemFile, Root, Space
@@ -215,16 +215,12 @@ class _Seen:
         non_items += [FileMode(path, mode_of(entry)) for path, entry in listing.non_items]
         if skill:
             non_items = [file for file in non_items if file.path == f"{skill}/.git"]
-        non_items = [file for file in non_items if not _is_of_git(listing.folder.root, file)]
+        root, git = listing.folder.root, listing.folder.below(".git")
+        if FileMode(git, PLAIN) in non_items and is_of_git(root.path / git):
+            non_items.remove(FileMode(git, PLAIN))
         room = max(0, MAX_FILES - len(self.non_items))
         self.is_complete = self.is_complete and len(non_items) <= room
         self.non_items += non_items[:room]
-
-
-def _is_of_git(root: Root, file: FileMode) -> bool:
-    """Return whether a file is the ``.git`` of a submodule or work tree, which git itself put there."""
-    folder, _, name = f"/{file.path}".rpartition("/")
-    return name == ".git" and file.mode == PLAIN and knows(Path(f"{root.path}{folder}"))
 
 
 def _at_or_above(path: str, placed: Mapping[str, Sequence[Target]]) -> Iterator[Target]:

@@ -78,6 +78,8 @@ def files_left_out_by_a_sparse_checkout(arena: Arena) -> Found:
     assert arena.verify().status == 0
     assert "evil is tracked by git and not on disk" in warned(arena, "--strict")
     assert ".claude/skills/evil [not-checked-out]" in warned(arena)
+    (warning,) = [text for text in arena.sim.fresh().search("hello").warnings if "[not-checked-out]" in text]
+    assert ".claude/skills/evil/SKILL.md" in warning
     return arena.verify("--strict")
 
 
@@ -156,6 +158,14 @@ def repository_made_above_a_signed_one(arena: Arena) -> Found:
     """``git init`` in the folder above changes nothing."""
     signed(arena)
     git(arena.sim.folder, "init", "-q")
+    return arena.verify("--strict")
+
+
+@attack
+def git_file_of_a_submodule_that_leads_elsewhere(arena: Arena) -> Found:
+    """The ``.git`` of a submodule names another repository, whose settings start programs."""
+    git_file_of_a_submodule_below_the_skills(arena)
+    (arena.sim.project / ".claude/skills/pdf/.git").write_text(f"gitdir: {arena.sim.folder}/evil\n")
     return arena.verify("--strict")
 
 

@@ -18,6 +18,7 @@ import pytest
 from rye import Registry
 from rye.errors import EnvironmentFault
 from tests.support.files import lay
+from tests.support.repositories import git, repository
 from tests.support.spacesim import SpaceSim
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -284,3 +285,22 @@ def test_a_bundle_folder_imports_nothing(sim: SpaceSim, installed: Path) -> None
     bundles, modules = json.loads(done.stdout)
     assert "works" in bundles
     assert not set(BUNDLES) & set(modules)
+
+
+def test_a_search_asks_git_only_when_its_index_has_changed(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a sparse checkout leaves out is a warning; the answer is kept, and a mended file ends it."""
+    skill = ".claude/skills/pdf/SKILL.md"
+    repository(sim.project, {skill: "---\nname: pdf\ndescription: Forms\n---\n", "AGENTS.md": "# Agents\n"})
+    git(sim.project, "sparse-checkout", "set", "--no-cone", "/*", "!.claude/skills/pdf")
+    assert not (sim.project / skill).exists()
+
+    def warnings() -> list[str]:
+        texts = Registry(sim.project, user=sim.user, bundles=(), cache_dir=sim.cache).search("x").warnings
+        return [text for text in texts if "[not-checked-out]" in text]
+
+    assert [skill in text for text in warnings()] == [True]
+    monkeypatch.setattr(subprocess, "Popen", None)
+    assert [skill in text for text in warnings()] == [True]
+    monkeypatch.undo()
+    git(sim.project, "sparse-checkout", "disable")
+    assert warnings() == []

@@ -46,6 +46,7 @@ def test_what_agents_read_is_named_if_it_is_not_on_disk(tmp_path: Path) -> None:
         (top / path).unlink()
     git(top, "update-index", "--skip-worktree", SKILL)
     assert ask(top).missing == (SKILL, "AGENTS.md", "lib/s/data.bin")
+    assert ask(top).skipped == (SKILL,)
     assert ask(top / "src").missing == ask(top).missing
 
 
