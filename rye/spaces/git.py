@@ -13,6 +13,7 @@ import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -35,7 +36,7 @@ _MOST_OF_INDEX: Final = 1 << 26
 _SECONDS: Final = 120
 _SECONDS_OF_LOG: Final = 3
 _FRESH: Final = 10
-"""Seconds for which an answer about submodules and work trees is kept."""
+"""Seconds for which an answer about one path is reused for others."""
 
 _MOST_COMMITS: Final = 20_000
 _MOST_PATHS: Final = 500
@@ -122,26 +123,22 @@ def ask(folder: Path) -> Tracked:
         return Tracked()
     try:
         listed = _run(top, "ls-files", "-t", "--stage", "-z", most=_MOST_OF_INDEX)
+        worktrees = frozenset(_worktrees(top))
     except OverflowError:
         return Tracked(top, fault="git tracks too many files to say which are not on disk")
     if listed is None:
         why = "git refuses to read it" if find_program("git") else "git is not installed"
         return Tracked(top, fault=f"{why}, so it is not known which tracked files are not on disk")
-    modes = dict(_modes(listed))
-    submodules = frozenset(path for path, (_, mode) in modes.items() if mode == _SUBMODULE)
-    files = for_agents([path for path in modes if path not in submodules], Path(top).name)
+    rows = (row.partition(b"\t") for row in listed.split(b"\0") if row)
+    tags = {os.fsdecode(path): facts.decode("ascii")[:8] for facts, _, path in rows}  # such as "H 100644"
+    submodules = frozenset(path for path, tag in tags.items() if tag.endswith(_SUBMODULE))
+    files = for_agents([path for path in tags if path not in submodules], Path(top).name)
     missing = tuple(path for path in files if not os.path.lexists(f"{top}/{path}"))
     empty = tuple(path for path in sorted(submodules) if not os.path.lexists(f"{top}/{path}/.git"))
-    skipped = {path for path in missing if modes[path][0] == _SKIPPED}
-    return Tracked(
-        top,
-        missing,
-        (*filter(is_for_agents, empty), *sorted(skipped)),
-        frozenset(path for path, (_, mode) in modes.items() if mode == _LINK and _is_file(f"{top}/{path}")),
-        submodules,
-        empty,
-        frozenset(_worktrees(top)),
-    )
+    skipped = (path for path in missing if tags[path].startswith(_SKIPPED))
+    links = (path for path, tag in tags.items() if tag.endswith(_LINK) and _is_file(f"{top}/{path}"))
+    skips = (*filter(is_for_agents, empty), *skipped)
+    return Tracked(top, missing, skips, frozenset(links), submodules, empty, worktrees)
 
 
 def for_agents(paths: Sequence[str], top: str = "") -> list[str]:
@@ -158,26 +155,15 @@ def for_agents(paths: Sequence[str], top: str = "") -> list[str]:
 def is_for_agents(path: str) -> bool:
     """Return whether the names in a path say that a client reads it or that it lies in a ``.ai``."""
     parts = [spelled_as(part) for part in path.split("/")]
-    inside = (inner for part, inner in zip(parts, [*parts[1:], ""], strict=True) if part == GITHUB)
-    return any(part == FOLDER or is_covered(part) or is_obeyed(part) for part in parts) or any(
-        inner in COVERED_IN_GITHUB for inner in inside
-    )
+    is_named = any(part == FOLDER or is_covered(part) or is_obeyed(part) for part in parts)
+    return is_named or any(above == GITHUB and name in COVERED_IN_GITHUB for above, name in pairwise(parts))
 
 
 def is_link(path: str) -> bool:
-    """Return whether git tracks a regular file as a link; the answer is kept until the index changes."""
+    """Return whether git tracks a regular file as a link."""
     folder, name = os.path.split(path)
-    top = _top(Path(folder))
-    try:
-        changed = index_of(Path(top)).stat().st_mtime_ns if top else 0
-    except OSError:
-        return False
-    return os.path.relpath(f"{real_path(folder)}/{name}", top or "/") in _links(top, changed)
-
-
-@lru_cache(8)
-def _links(top: str, _changed: int) -> frozenset[str]:
-    return ask(Path(top)).links if top else frozenset()
+    tracked = _asked(_top(Path(folder)), int(time.monotonic()) // _FRESH)
+    return os.path.relpath(f"{real_path(folder)}/{name}", tracked.top or "/") in tracked.links
 
 
 def authors(folder: Path, paths: Iterable[str]) -> Mapping[str, str]:
@@ -265,15 +251,6 @@ def _above(path: str) -> Iterator[str]:
 
 def _is_file(path: str) -> bool:
     return os.path.isfile(path) and not os.path.islink(path)  # noqa: PTH113, PTH114 - text
-
-
-def _modes(listed: bytes) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield path, tag and mode of each row of git's index."""
-    for row in listed.split(b"\0"):
-        facts, _, path = row.partition(b"\t")
-        if path:
-            tag, mode, *_ = facts.decode("ascii").split()
-            yield os.fsdecode(path), (tag, mode)
 
 
 def _worktrees(top: str) -> Iterator[str]:

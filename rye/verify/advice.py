@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rye._text import Advice, inline, quote
+from rye._text import Advice, quote
 from rye.errors import EnvironmentFault, ItemError, RyeError
 from rye.spaces.discover import find_project, is_published, user_space
 from rye.spaces.model import FOLDER, Root, Space
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from rye.verify.report import VerifiedItem, Violation
 
 _PATTERN: Final = re.compile(r"[*?\[]")
-_LONGEST: Final = 500
-"""Maximum number of characters shown of the reasons why an item cannot be signed; ``rye sign`` shows all."""
-
 _ANEW: Final = "# ask its signer to sign it again"
 _OF_POLICY: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
@@ -237,8 +234,6 @@ class Adviser:
 
     def _sign(self, item: VerifiedItem, advice: Advice) -> Advice:
         """Return the advice to sign an item, after any necessary first steps."""
-        if why := _why_unsignable(item):
-            return Advice("", f"{why}; fix that, then: {advice.command}")
         if item.verdict == Verdict.UNSIGNED and self._original(item.root).is_planted(item.file.rel_path):
             first = "the list of its space does not name it: find out where it came from and read it"
             return Advice("", f"{first}; then: {advice.command}")
@@ -311,19 +306,3 @@ def _conflict(item: VerifiedItem) -> str:
         return conflict_problem(read_signed(item.root, item.file.rel_path)[0])
     except ItemError:
         return ""
-
-
-def _why_unsignable(item: VerifiedItem) -> str:
-    """Return why signing would refuse an item; empty if it would not."""
-    from rye.keyring.validate import faults
-    from rye.spaces.signed import read_item
-
-    path = item.file.rel_path
-    try:
-        problems = faults(read_item(item.root, path, item.file.item_type, item.id), item.root)
-    except ItemError as error:
-        if error.code == "vanished":
-            return ""
-        problems = (error.message.removeprefix(f"{path}: "),)
-    words = inline("; ".join(problems))
-    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"

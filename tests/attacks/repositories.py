@@ -191,6 +191,7 @@ def home_in_a_repository_of_its_own(arena: Arena) -> Found:
     arena.sim.project.symlink_to(project)
     place = ("--space", "project", "--project", str(project))
     assert run("verify", *place)[0] == 2
+    assert "make the project a repository of its own: git init" in warned(arena)
     git(project, "init", "-q")
     assert run("verify", *place)[0] == 0
     return arena.verify()

@@ -131,6 +131,17 @@ HOSTILE: dict[str, Setting] = {
 }
 """What a repository may say in its configuration so that git runs a program or looks elsewhere."""
 
+HOSTILE |= {"all-of-it": lambda evil: tuple(pair for name in [*HOSTILE][:-1] for pair in HOSTILE[name](evil))}
+
+
+def pretend_signed(top: Path) -> None:
+    """Give the last commit of a repository something that git takes for a signature."""
+    kept = git(top, "cat-file", "commit", "HEAD")
+    signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n abc\n -----END PGP SIGNATURE-----\n"
+    (top.parent / "commit").write_text(kept.replace("\n\n", f"\n{signature}\n", 1), encoding="utf-8")
+    name = git(top, "hash-object", "-t", "commit", "-w", str(top.parent / "commit")).strip()
+    git(top, "update-ref", "HEAD", name)
+
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_attack_nothing_of_a_hostile_repository_runs(tmp_path: Path, name: str) -> None:
@@ -144,6 +155,9 @@ def test_attack_nothing_of_a_hostile_repository_runs(tmp_path: Path, name: str) 
 
     git(top, "worktree", "add", "-q", "tree")
     (top / SKILL).write_text("changed")
+    pretend_signed(top)
+    gone = git(top, "rev-parse", f"HEAD:{SKILL}").strip()
+    (top / ".git/objects" / gone[:2] / gone[2:]).unlink()
     before = answers()
     evil = executable(tmp_path / "evil.sh", f"touch {tmp_path}/ran")
     for key, value in HOSTILE[name](str(evil)):
