@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from rye._files import write_atomically
 from rye._process import Cancelled, stoppable
-from rye.errors import EnvironmentFault
+from rye.errors import EnvironmentFault, ItemError
 from rye.index import cache_folder
 from rye.index.container import SYMPTOMS, DamagedError, damage_text
 from rye.index.reader import Reader
 from rye.index.refresh import Progress, RefreshReport, SpaceIndex
 from rye.index.store import Snapshot
+from rye.items.guarded import load_json
 from rye.search.settings import Ranking, read_ranking
 from rye.spaces.discover import index_of, repository_of
 from rye.spaces.layout import Layout
@@ -307,8 +308,8 @@ def _skipped(top: Path, kept: Path) -> list[str]:
         stamp = [*stat_of(index_of(top).stat())]
     except OSError:
         return []
-    with suppress(OSError, ValueError, TypeError, KeyError):
-        record = json.loads(kept.read_bytes())
+    with suppress(OSError, ItemError, ValueError, TypeError, KeyError):
+        record = load_json(kept.read_text(encoding="utf-8"))
         if record["stamp"] == stamp:
             return [str(path) for path in record["skipped"]]
     from rye.spaces.git import ask

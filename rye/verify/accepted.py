@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Final
 
 from rye._files import real_path, refuse_links, write_atomically
-from rye.errors import ArgumentError
+from rye.errors import ArgumentError, ItemError
+from rye.items.guarded import load_json
 from rye.spaces.model import is_within
 from rye.spaces.read import OPEN_FILE, skill_of
 from rye.spaces.snapshot import MAX_FILES, PLAIN, PROGRAM
@@ -65,10 +66,10 @@ def read_accepted(path: Path, data: bytes) -> frozenset[Accepted]:
 def _read_line(path: Path, number: int, line: bytes) -> Accepted:
     """Return the finding of one line, which has the one spelling that :func:`write_accepted` gives it."""
     try:
-        facts = json.loads(line)
+        facts = load_json(line.decode())
         finding = Accepted(**facts)
         is_spelled = _write_line(finding) == line.rstrip(b"\r").decode()
-    except (ValueError, TypeError, RecursionError):
+    except (ItemError, ValueError, TypeError):
         is_spelled = False
     if not (is_spelled and all(isinstance(fact, str) for fact in finding) and _DIGEST.fullmatch(finding.digest)):
         fields = ", ".join(Accepted._fields)
