@@ -130,8 +130,8 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         "signed-elsewhere": Reason(
             _M,
             "signed by {signer} for another place: {detail}",
-            "# move it back there; or, once you have read it, sign it here: rye sign {ref}",
-            "rye sign {ref}  # once you have read it; or move it back",
+            "# rename or move it back; or, once you have read it, sign it here: rye sign {ref}",
+            "rye sign {ref}  # once you have read it; or rename or move it back",
         ),
         "malformed": Reason(_X, "the signature line is malformed: {detail}", _ORIGINAL),
         "encoding": Reason(_X, "the signature in the line is not 64 bytes in canonical base64", _ORIGINAL),

@@ -211,6 +211,7 @@ class Adviser:
             return self._sign(item, Advice.read(signing.format(**facts)))
         if item.space == "system" and remedy.startswith("# "):
             remedy = _OF_UNSIGNED_BUNDLE if is_unsigned else _OF_BUNDLE
+            remedy = remedy.replace("# ", "# rename or move it back; else ") if code == "signed-elsewhere" else remedy
         return Advice.read(remedy.format(**facts))
 
     def of_list(self, violation: Violation, change: Change) -> Advice:

@@ -178,10 +178,6 @@ class Unchecked(Report):
         return self.message
 
 
-PARTS_OF_SKILL: Final = frozenset({"skill-changed", "skill-rewritten"})
-"""Codes of the items of a changed skill. One of these items becomes a finding, the rest stay items."""
-
-
 class Exposed(NamedTuple):
     """Phrases about files and folders that other users may have written, and the number of their root."""
 
@@ -222,7 +218,8 @@ class VerifyReport(Report):
 
     Attributes:
         items: Every requested item with its verdict; empty if the caller took them one by one.
-        counts: Number of items by verdict, without rye's own if these are counted separately.
+        counts: Number of items by verdict, a signed skill with all its files once, without rye's own if these are
+            counted separately.
         manual: The same for rye's own items, which are counted separately if neither targets nor a space were named.
         findings: Number of findings that the policy does not accept, including those about lists.
         accepted: Number of findings that it accepts.

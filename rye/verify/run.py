@@ -28,7 +28,6 @@ from rye.verify.advice import Adviser
 from rye.verify.lists import ListChecks
 from rye.verify.policy import EVERY_SPACE, Demand, Policy, load_policy
 from rye.verify.report import (
-    PARTS_OF_SKILL,
     Accepted,
     Finding,
     NestedRepository,
@@ -93,8 +92,8 @@ class Verification:
     violations: int = 0
     subject: int = 0
     unchecked: list[Unchecked] = field(default_factory=list)
-    _changed: set[str] = field(default_factory=set)
-    """Skills that differ from what was signed."""
+    _skills: dict[tuple[str, str], str] = field(default_factory=dict)
+    """A signed skill, and a verdict or the code of a finding → the file that stands for the skill."""
     _digests: Digests = field(init=False)
 
     def __post_init__(self) -> None:
@@ -158,17 +157,14 @@ class Verification:
             return
         nested = self.repositories.of(outcome.root)
         counts = nested.counts if nested else self.manual if outcome.source in self.apart else self.counts
-        counts[outcome.verdict] += 1
+        counts[outcome.verdict] += not self.is_part(outcome)
         mine = self.policy.demand(outcome, is_named=outcome.source in self.named)
         self.subject += mine is not None
         demands = (mine or Demand(), *filter(None, (self.policy.also,)))
         audience = self.audience if outcome.space == Space.PROJECT else ""
         if outcome.signature.verdict is not Verdict.TRUSTED:
-            if outcome.signature.code in PARTS_OF_SKILL:
-                yield self._of_skill(outcome)
-            else:
-                hidden = f"; hidden text: {outcome.hidden}" if outcome.hidden else ""
-                yield self._finding(outcome, outcome.signature.code, f"{outcome.signature.reason}{hidden}")
+            hidden = f"; hidden text: {outcome.hidden}" if outcome.hidden else ""
+            yield self._finding(outcome, outcome.signature.code, f"{outcome.signature.reason}{hidden}")
             return
         if audience and outcome.signature.audience != audience:  # a verdict about the key does not mention the audience
             yield self._finding(outcome, "audience", audience_words(outcome.signature.audience, audience))
@@ -182,20 +178,22 @@ class Verification:
                 return
         yield outcome
 
-    def _of_skill(self, item: VerifiedItem) -> VerifiedItem | Finding:
-        """Return a finding for the first item of a changed skill, and its other items unchanged.
+    def is_part(self, item: VerifiedItem) -> bool:
+        """Return whether a file belongs to a signed skill that was counted with this verdict, under another file."""
+        skill = self._skill_of(item)
+        return bool(skill) and self._skills.setdefault((skill, item.verdict), item.path) != item.path
 
-        The reason of the finding names the changed files.
-        """
-        skill = f"{item.root.path}/{skill_of(item.root, item.file.rel_path)}"
-        if skill in self._changed:
+    def _skill_of(self, item: VerifiedItem) -> str:
+        """Return the folder of the signed skill that contains a file; empty if there is none."""
+        skill = skill_of(item.root, item.file.rel_path)
+        return f"{item.root.path}/{skill}" if skill else ""
+
+    def _finding(self, item: VerifiedItem, code: str, reason: str) -> VerifiedItem | Finding:
+        """Return a finding; of the files of a skill only for the first, which is ``SKILL.md`` if all are verified."""
+        skill, kind = self._skill_of(item), code if item.signature.verdict is Verdict.TRUSTED else item.verdict
+        if skill and self._skills.setdefault((skill, kind), item.path) != item.path:
             return item
-        self._changed.add(skill)
-        self.checks.fail(skill)
-        return self._finding(item, item.signature.code, item.signature.reason)
-
-    def _finding(self, item: VerifiedItem, code: str, reason: str) -> Finding:
-        self.checks.fail(item.path)
+        self.checks.fail(skill or item.path)
         advice = self.fixes.of_item(item, code) if self.fixes else ("", "")
         return self._counted(Finding(item, code, reason, *advice))
 

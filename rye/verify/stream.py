@@ -11,6 +11,7 @@ from pathlib import Path
 from rye._files import real_path
 from rye._process import cores
 from rye.errors import ItemError
+from rye.items.clients import SKILL_FILE
 from rye.spaces.bundles import is_own
 from rye.spaces.classify import CACHE, MODULES
 from rye.spaces.discover import NAMED_OTHERS, files_warning
@@ -167,7 +168,9 @@ class OutcomeStream:
         is_strict = root in self.strict_roots
         walk = Walk(root, "all" if is_strict else "relevant")
         for listing in walk:
-            yield from (root.file(path) for path, _ in listing.items)
+            paths = [path for path, _ in listing.items]
+            paths.sort(key=lambda path: not path.endswith(f"/{SKILL_FILE}"))  # it stands for its skill
+            yield from map(root.file, paths)
             yield from walk.take_problems()
             seen.add(listing, is_strict=is_strict)
         yield from walk.take_problems()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rye import Registry
+from rye.cli import main
 from rye.errors import ArgumentError, RyeError
 from rye.items.clients import OF_PROJECTS
 from rye.spaces.discover import client_roots
@@ -181,6 +182,26 @@ def test_attack_what_the_signature_leaves_out_is_uncovered(skills: Skills, path:
     assert findings() == []
     skills.write(path, "evil\n")
     assert findings() == [("uncovered", "pdf/.git")]
+
+
+def test_a_signed_skill_counts_once_and_under_its_own_name(skills: Skills, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever file was changed, and whoever signed it; a part that is named alone stands for itself."""
+
+    def told(*words: str) -> list[str]:
+        main(["verify", *(words or (str(skills.folder),)), "--project", str(skills.sim.project), "-v"])
+        return capsys.readouterr().out.splitlines()
+
+    trust = ["--trust", str(next(skills.sim.user.rglob("*.toml")))]
+    lines = told(str(skills.folder), *trust)
+    assert [line.split()[2] for line in lines[:-1]] == ["directive:doc", "directive:pdf"]
+    assert lines[-1] == "2 items: 2 trusted -- all passed"
+    skills.write("doc/AAA.md", "# Evil\n")
+    lines = told(str(skills.folder), *trust)
+    assert [line.split()[2] for line in lines if line[0] in "✗✓"] == ["directive:pdf", "directive:doc"]
+    assert lines[-1] == "2 items: 1 trusted, 1 tampered -- 1 failed"
+    assert told("knowledge:doc/forms", *trust)[-1] == "1 item: 1 tampered -- 1 failed"
+    shutil.rmtree(skills.sim.user)
+    assert told()[-1] == "2 items: 1 untrusted, 1 tampered -- 2 failed"
 
 
 CHANGES: dict[str, tuple[str, Callable[[Path], object]]] = {

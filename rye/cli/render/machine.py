@@ -15,7 +15,7 @@ from rye.cli.terminal import file_uri, json_text
 from rye.trust.model import Verdict
 from rye.trust.reasons import REASONS
 from rye.verify.policy import POLICY_REASONS
-from rye.verify.report import PARTS_OF_SKILL, Finding, Unchecked, VerifiedItem
+from rye.verify.report import Finding, Unchecked, VerifiedItem
 from rye.verify.run import Verification
 
 _MEMORY = 1 << 20
@@ -179,7 +179,7 @@ def _case(entry: VerifiedItem | Finding | Unchecked) -> str:
     item = entry.item if isinstance(entry, Finding) else entry
     place = _attributes(classname=f"rye.{item.source}", name=item.ref, file=shown_path(item.path), line=str(item.line))
     if not isinstance(entry, Finding):
-        if entry.signature.code in PARTS_OF_SKILL:
+        if entry.verdict != Verdict.TRUSTED:
             return f"<testcase{place}><skipped{_attributes(message='see the finding of its skill')}/></testcase>\n"
         return f"<testcase{place}/>\n"
     if entry.accepted:

@@ -49,7 +49,7 @@ def render_text(
             if verbose or not entry.accepted:
                 alike = causes[(entry.item.verdict, entry.item.source, entry.code, entry.reason, str(entry.accepted))]
                 alike.append(entry)
-        elif verbose and entry.source not in run.apart:
+        elif verbose and entry.source not in run.apart and not run.is_part(entry):
             yield _head(entry, terminal)
     for alike in causes.values():
         yield from _finding(alike[0], terminal) if len(alike) == 1 else _findings(alike, terminal)
