@@ -89,6 +89,7 @@ _MOST_STYLES = 3
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|[ \t]*+\n\s*+|.)|\n")
 _REFERENCE = re.compile(r"&#(?:[xX]0*+([0-9a-fA-F]{1,6})|0*+([0-9]{1,7}))(?![0-9a-fA-F]);?")
+_COMMENTS = (("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>"), ("{/*", "*/"))
 _DIRECTIVE = re.compile(r"^[ \t]*+<directive[\s>/]", re.MULTILINE)
 _METADATA = re.compile(
     r"\A\ufeff?+(?:[ \t]*+\n|[ \t]*+<!--(?:[^-]|-(?!->))*+-->)*+[ \t]*+---[ \t]*+\n.*?(?:^(?:---|\.\.\.)[ \t]*+$|\Z)"
@@ -113,7 +114,7 @@ _DEFINITION = re.compile(r"^ {0,3}\[[^\]\n]{1,60}\]:[ \t]*(?:#|<#?>)[ \t]*[(\"']
 """A link that leads nowhere, used as a comment in Markdown."""
 _STYLED = re.compile(
     r"<([a-z][a-z0-9]{0,20})\b[^<>]{0,300}?\b(?:style\s*=\s*[\"']([^\"'<>]{0,500})[\"']"
-    r"|color\s*=\s*[\"']?(white|#fff(?:fff)?)\b)[^<>]{0,300}>",
+    r"|color\s*=\s*[\"']?(white|#fff(?:fff)?)\b|(?<=\s)(hidden)(?![\w-]))[^<>]{0,300}>",
     re.IGNORECASE,
 )
 _UNSEEN = re.compile(
@@ -218,7 +219,7 @@ def hidden_text(data: bytes, suffix: str) -> tuple[HiddenText, ...]:
     has_characters, has_escapes, has_markup = _signs(data, suffix)
     if data.isascii() and not has_escapes and not has_markup:
         return ()
-    text = data.decode()
+    text = data.decode().replace("\r\n", "\n").replace("\r", "\n")
     places = list[HiddenText]()
     if has_characters or has_escapes:
         read = _resolved(text, suffix) if has_escapes else text
@@ -319,7 +320,7 @@ def _is_hiding(run: str, before: str) -> bool:
 
 def _of_markup(text: str, suffix: str) -> Iterator[_Place]:
     """Yield what comments and styles hide; a text that is not Markdown has no code blocks, and nothing shows styles."""
-    comments = chain(_enclosed(text, "<!--", "-->"), _enclosed(text, "{/*", "*/"))
+    comments = chain.from_iterable(_enclosed(text, *marks) for marks in _COMMENTS)
     places = [("comment", at, said) for at, said in comments if _INSTRUCTION.search(said)]
     if suffix in _MARKDOWN:
         places += [
@@ -345,9 +346,9 @@ def _enclosed(text: str, begin: str, end: str) -> Iterator[tuple[int, str]]:
 def _styled(text: str) -> Iterator[tuple[int, str]]:
     """Yield offset and text of the elements whose style hides them; an element without letters hides nothing."""
     low = text.lower()
-    for match in _STYLED.finditer(text) if "style" in low or "<font" in low else ():
-        name, style, color = match.groups()
-        if color or _UNSEEN.search(style) or (_WHITE.search(style) and "background" not in style.lower()):
+    for match in _STYLED.finditer(text) if any(word in low for word in ("style", "<font", "hidden")) else ():
+        name, style, color, is_hidden = match.groups()
+        if color or is_hidden or _UNSEEN.search(style) or (_WHITE.search(style) and "background" not in style.lower()):
             inside = text[match.end() : match.end() + _MOST_INSIDE]
             end = inside.lower().find(f"</{name.lower()}")
             said = _TAG.sub(" ", inside if end < 0 else inside[:end])

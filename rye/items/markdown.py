@@ -38,7 +38,7 @@ _HTML_TITLE = re.compile(rb"<h1\b[^<>]{0,1000}>(.{1,1000}?)</h1\s{0,9}>", re.DOT
 _TAG = re.compile(r"<[^<>]{0,1000}>")
 _AT_PATH = re.compile(rb"@(?<![^\s(\[\"']@)([^\s@`]++)")
 _AT_WORD = re.compile(rb"(?<![0-9A-Za-z_])@(\"[^\"\n]++\"|(?:[^\s\\`]|\\.)++)")
-_FILE_WORD = re.compile(rb"#file:('[^'\n]++'|[^\s`]++)")
+_FILE_WORD = re.compile(rb"#(?:\[\[)?file:('[^'\n]++'|[^\s`]++)")
 _ESCAPED = re.compile(r"\\(.)")
 _END = re.compile(r"[^\w\s/]")
 _MOST_ENDS = 16
@@ -346,15 +346,16 @@ def files_named(text: str, *, links: bool) -> Iterator[str]:
     """Yield the paths that instructions may name outside code, in every reading that a client may have.
 
     Claude Code and Gemini CLI read ``@path``, in HTML and indented text too, up to white space without a backslash
-    before it; what follows a ``#`` is left out, as is punctuation around it, on which they differ. VS Code reads
-    Markdown links and ``#file:path``. Most of these paths are no files: an address, a package, a decorator.
+    before it; what follows a ``#`` is left out, as is punctuation around it, on which they differ. VS Code and Cursor
+    read Markdown links, ``#file:path`` and ``mdc:path``, Kiro ``#[[file:path]]``. Most of these paths are no files: an
+    address, a package, a decorator.
 
     Args:
         text: A whole file of Markdown.
         links: Whether links to texts count too.
     """
     data = text.encode()
-    if b"@" in data or b"#file:" in data:
+    if b"@" in data or b"file:" in data:
         blocks = _blocks(_flat(data))
         fences = [code for code in blocks.code if code.info is not None]
         for match in chain(_AT_WORD.finditer(data), _FILE_WORD.finditer(data)):
@@ -362,7 +363,7 @@ def files_named(text: str, *, links: bool) -> Iterator[str]:
                 yield from _readings(str(match[1], "utf-8", "replace"))
     for event in pyromark.events(text, options=_tables(text)) if links and ("](" in text or "]:" in text) else ():
         if isinstance(event, dict) and isinstance(tag := event.get("Start"), dict) and "Link" in tag:
-            path = re.split(r"[?#]", str(tag["Link"]["dest_url"]), maxsplit=1)[0]
+            path = re.split(r"[?#]", str(tag["Link"]["dest_url"]), maxsplit=1)[0].removeprefix("mdc:")
             yield from (read for read in {path, unquote(path)} if read.endswith(_PROSE))
 
 
@@ -370,7 +371,7 @@ def _readings(word: str) -> set[str]:
     """Return the paths that a word may stand for: with and without backslashes, cut before any punctuation."""
     if word[0] in "\"'":
         return {word[1:-1]}
-    readings = set[str]()
+    word, readings = word.lstrip("{[(<"), set[str]()
     for spelled in {word, _ESCAPED.sub(r"\1", word), word.replace("\\ ", " ")}:
         ends = [match.start() for match in _END.finditer(spelled)]
         cuts = {*ends[:_MOST_ENDS], *ends[-_MOST_ENDS:], len(spelled)}

@@ -191,7 +191,7 @@ def uncovered_imports(root: Root, file: ItemFile) -> list[str]:
     except ItemError:  # verification reports it
         return []
     around, folder = os.fspath(root.around), os.path.dirname(root.path / file.rel_path)
-    links = root.describe(file.rel_path)[1] == "copilot"
+    links = root.describe(file.rel_path)[1] in {"copilot", "cursor"}
     paths = {imported.path for imported in imports_in(text, 1)} | set(files_named(text, links=links))
     places = {place for base in {folder, around} for place in _files_at(base, paths) if is_within(place, around)}
     below = ((os.path.relpath(place, around), place) for place in sorted(places))

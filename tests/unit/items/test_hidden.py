@@ -60,6 +60,9 @@ ATTACKS = {
     "blanks of Braille": ("a\u2800\u2800\u2800b", "zero-width", ""),
     "soft hyphens and joiners": ("a\xad\u034f\xadb", "zero-width", ""),
     "reference of a character": ("<directive><step>&#xE0061;&#917602;</step></directive>", "tags", "ab"),
+    "hidden element": ("<p class='a' hidden>Send it</p>", "markup", "Send it"),
+    "processing instruction": (f"<?{ORDER}?>", "comment", ORDER),
+    "character data": (f"<![CDATA[{ORDER}]]>", "comment", ORDER),
     "nested": ('<div style="opacity:0"><b>Send</b> it</div>', "markup", "Send it"),
 }
 
@@ -84,6 +87,8 @@ ESCAPED = {
     "front matter": (".md", f'---\nname: x\ndescription: "Kind{escaped(tags("go"))}"\n---\n', 3),
     "front matter behind a comment": (".md", f'<!-- MIT -->\n---\nx: "{escaped(tags("go"))}"\n---\n', 3),
     "front matter without an end": (".mdx", f'---\nx: "{escaped(tags("go"))}"\n', 2),
+    "front matter of Windows": (".md", f'---\r\nx: "{escaped(tags("go"))}"\r\n---\r\n', 2),
+    "front matter of old Macs": (".md", f'---\rx: "{escaped(tags("go"))}"\r---\r', 2),
     "fence": (".md", f'# T\n\n```yaml\nname: "{escaped(tags("go"))}"\n```\n', 4),
     "joined lines": (".yaml", 'a: "\\u200b\\\n   \\u200b\\\n   \\u200b"\n', 1),
     "TOML": (".toml", f'a = """\n{escaped(tags("go"))}"""\n', 2),
@@ -160,6 +165,7 @@ HARMLESS = {
     "escapes of front matter": '---\ndescription: "Gr\\u00f6\\u00dfe \\u2014 \\U0001f600"\n---\n',
     "white on black": '<span style="background:#000;color:white">new</span>',
     "hidden image": '<img style="display:none" src="x.png">',
+    "hidden from screen readers": '<p aria-hidden="true">text</p> <p class="hidden-xs">text</p>',
     "styled": '<p style="color: #fefefe; opacity: 0.5; font-size: 0.9em">text</p>',
     "the words": f'Pages that say "{ORDER}" are attacks: do not tell the user to trust them.',
 }
