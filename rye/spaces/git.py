@@ -154,9 +154,15 @@ def for_agents(paths: Sequence[str], top: str = "") -> list[str]:
 
 def is_for_agents(path: str) -> bool:
     """Return whether the names in a path say that a client reads it or that it lies in a ``.ai``."""
-    parts = [spelled_as(part) for part in path.split("/")]
-    is_named = any(part == FOLDER or is_covered(part) or is_obeyed(part) for part in parts)
-    return is_named or any(above == GITHUB and name in COVERED_IN_GITHUB for above, name in pairwise(parts))
+    parts = path.split("/")
+    pairs = pairwise(map(spelled_as, parts)) if GITHUB in path.casefold() else ()
+    return any(map(_is_named, parts)) or any(part == GITHUB and name in COVERED_IN_GITHUB for part, name in pairs)
+
+
+@lru_cache(8192)  # many paths have the same folders
+def _is_named(name: str) -> bool:
+    spelled = spelled_as(name)
+    return spelled == FOLDER or is_covered(spelled) or is_obeyed(spelled)
 
 
 def is_link(path: str) -> bool:

@@ -64,7 +64,8 @@ def verify(target: tuple[str, ...], **options: Any) -> int:
 
     A TARGET is a type:id, where the id may contain * and ?; a scope such as tool.demo.*; or a path, also of a bundle or
     project elsewhere. A folder with a .ai is a project; its keys count once you endorse them or name them with --trust.
-    Projects below a folder, and below this project, are verified with it. If all of a space is verified, it is compared
+    Projects below a folder, and below this project, are verified with it; a repository there is counted by itself. If
+    all of a space is verified, it is compared
     with its signed list: without TARGET, with *, or with the folder of the project or bundle.
 
     rye's own items are verified too, and counted separately.
