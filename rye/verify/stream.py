@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from rye.spaces.discover import NAMED_OTHERS, files_warning
 from rye.spaces.git import is_of_git
 from rye.spaces.layout import Layout
 from rye.spaces.lists import with_lists
-from rye.spaces.model import ItemFile, Root, Space
+from rye.spaces.model import ItemFile, Root, Space, is_within
 from rye.spaces.read import is_detached
 from rye.spaces.snapshot import MAX_FILES, PLAIN, FileMode, mode_of
 from rye.spaces.targets import Target, read_targets
@@ -51,6 +52,7 @@ class OutcomeStream:
         progress: Called during the work.
         space: The requested space, or ``all``: if it has no items, a warning says where they would lie.
         strict_roots: The roots of which every file is listed.
+        without: Absolute paths of folders that the caller leaves out.
     """
 
     layout: Layout
@@ -62,6 +64,7 @@ class OutcomeStream:
     progress: Progress | None = None
     space: str = "all"
     strict_roots: Collection[Root] = ()
+    without: tuple[str, ...] = ()
     _all_named: bool = True
     _has_own_items: bool = False
     _problems: list[Unchecked] = field(default_factory=list)
@@ -175,8 +178,14 @@ class OutcomeStream:
             seen.add(listing, is_strict=is_strict)
         yield from walk.take_problems()
         known = {repository.real for target in self.targets for repository in target.repositories}
-        if left := [path for path in walk.repositories if real_path(root.path / path) not in known]:
+        left = [path for path in walk.repositories if real_path(root.path / path) not in known]
+        if left and not is_strict:
             self.warnings += (f"{root.source}: repositories of their own are not verified here: {named_files(left)}",)
+        for path in left if is_strict else ():
+            full, hint = f"{root.path}/{path}", "verify it by its path, or leave it out: --exclude"
+            if not any(is_within(full, folder) for folder in self.without):
+                message = f"{root.source}: {path} is a repository of its own that was not verified"
+                self._problems.append(Unchecked(message, "nested-repository", hint, full))
 
     def uncovered(self, root: Root) -> tuple[list[FileMode], bool]:
         """Return the non-items of a strict root, and whether the list is complete; known at the end."""
@@ -281,6 +290,7 @@ def stream_outcomes(
         processes=cores() if processes is None else max(1, processes),
         progress=progress,
         space=space,
+        without=tuple(map(os.path.abspath, without or ())),
         _all_named=not texts,
         _problems=[*map(_of_trust_folder, load.unreadable), *_of_folders(targets)],
     )

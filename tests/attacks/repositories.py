@@ -60,6 +60,16 @@ def repository_planted_by_an_empty_name(arena: Arena) -> Found:
 
 
 @attack
+def repository_planted_where_none_is_looked_for(arena: Arena) -> Found:
+    """A folder of a package gets a ``.git``, so that the walk over the project stops there."""
+    project = signed(arena)
+    git(lay(project / "x.egg-info", {"CLAUDE.md": EVIL}), "init", "-q")
+    assert "repositories of their own are not verified here: x.egg-info" in warned(arena)
+    assert arena.verify("--strict", "--exclude", str(project / "x.egg-info")).status == 0
+    return arena.verify("--strict")
+
+
+@attack
 def tampered_file_in_a_nested_repository(arena: Arena) -> Found:
     """A file of a submodule is changed: the counts of the project are well, and the answer is not."""
     project = with_submodule(arena, "vendor/inner")

@@ -131,6 +131,7 @@ def _read(status: int, text: str) -> Found:
         "bad-name",
         "broken-link",
         "link-escape",
+        "nested-repository",
         "no-match",
         "not-a-file",
         "not-checked-out",
