@@ -296,8 +296,9 @@ class Indexes:
         project, top = self._layout.project, self._layout.project and repository_of(self._layout.project)
         if project is None or top is None:
             return
-        skipped = [top / path for path in _skipped(top, self.folder(self._layout.roots[0]) / _CHECKOUT)]
-        gone = [str(path) for path in skipped if path.is_relative_to(project) and not _is_checked_out(str(path))]
+        paths = [top / path for path in _skipped(top, self.folder(self._layout.roots[0]) / _CHECKOUT)]
+        inside = [path for path in paths if path.is_relative_to(project) and not _is_checked_out(str(path))]
+        gone = [str(path.relative_to(project)) for path in inside]
         if gone:
             yield f"git left out of this checkout, so no search finds it: {named_files(gone)} [not-checked-out]"
 
