@@ -198,7 +198,7 @@ def linked_skill(root: Root, name: str) -> str:
 def written_link(path: str, status: os.stat_result | None = None) -> str:
     """Return where a link leads that git wrote as a file, because this checkout has no links; else empty.
 
-    Such a file holds nothing but the path of something on disk, and git's index says that it is a link. Git is asked
+    Such a file holds nothing but a path, without a line feed, and git's index says that it is a link. Git is asked
     about few others, if any.
 
     Args:
@@ -215,7 +215,7 @@ def written_link(path: str, status: os.stat_result | None = None) -> str:
         finally:
             os.close(handle)
         target = os.path.join(os.path.dirname(path), text)  # noqa: PTH118, PTH120 - text
-        if "\n" in text or "\0" in text or not os.path.lexists(target):
+        if "\n" in text or "\0" in text or (" " in text and not os.path.lexists(target)):
             return ""
     except OSError:
         return ""

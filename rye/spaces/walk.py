@@ -208,10 +208,7 @@ class Walk:
                 if name.endswith(DETACHED_SUFFIX) and folder.is_signature(name, is_item):
                     listing.signatures[path.removesuffix(DETACHED_SUFFIX)] = entry
                     continue
-                named = is_item(name)
-                if (target := self._written(entry, named=named)) and self._take_written(path, target, named=named):
-                    continue
-                if not target and self._take_file(folder, entry, path, listing, named=named):
+                if self._take_file(folder, entry, path, listing, named=is_item(name)):
                     continue
             elif entry.is_symlink():
                 if self._follow(real, entry, path, listing, named=is_item(name)):
@@ -228,7 +225,10 @@ class Walk:
         return folders
 
     def _take_file(self, folder: Folder, entry: Entry, path: str, listing: Listing, *, named: bool) -> bool:
-        """Take a regular file that is an item, or report a bad name; return whether its name is an item's."""
+        """Take a regular file that is an item, or report a bad name; return whether it has been dealt with."""
+        if target := self._written(entry, named=named):
+            inner = Folder(self._root, path, folder.depth + 1, folder.item_type)
+            return os.path.isdir(target) or self._take_target(inner, target, listing, named=named, is_written=True)
         if named and may_name_item(path):
             listing.items.append((path, entry))
         elif fault := Fault("bad-name", BAD_NAME, "rename the file") if named else folder.fault(entry.name):
@@ -243,16 +243,6 @@ class Walk:
             return written_link(entry.path, entry.stat(follow_symlinks=False))
         except OSError:
             return ""
-
-    def _take_written(self, path: str, target: str, *, named: bool) -> bool:
-        """Judge such a file as that link; return whether it has been dealt with. It is never an item itself."""
-        listed = own_path(self._root, real_path(target), base=self._real) if named else ""
-        if listed and not is_second_name(self._root, path, listed):
-            self._report_elsewhere(path, listed)
-        elif named and not listed:
-            problem = f"git wrote this link as a file, because the checkout has no links; it leads to {target!r}"
-            self._report(path, Fault("broken-link", problem, "set core.symlinks, and check the file out again"))
-        return named or os.path.isdir(target)
 
     def _enter(self, folder: Folder, real: str, entry: Entry) -> _Place | None:
         """Return a subfolder to enter, or None."""
@@ -282,8 +272,11 @@ class Walk:
             return True
         return self._take_target(inner, entry.path, listing, named=named)
 
-    def _take_target(self, link: Folder, full: str, listing: Listing, *, named: bool) -> bool:
-        """Do the same for an ordinary link, neither in a project folder nor to a user's own skill."""
+    def _take_target(self, link: Folder, full: str, listing: Listing, *, named: bool, is_written: bool = False) -> bool:
+        """Do the same for an ordinary link, neither in a project folder nor to a user's own skill.
+
+        A link that git wrote as a file is never an item itself, as its bytes are those of a path.
+        """
         client, path, real = self._client, link.path, real_path(full)
         is_inside = is_within(real, self._real) and real != self._real
         try:
@@ -305,7 +298,10 @@ class Walk:
             return self._follow_folder(_Place(link, full, real[len(self._real) + 1 :].replace(os.sep, "/")))
         elif stat.S_ISREG(status.st_mode):
             target = own_path(self._root, real, base=self._real)
-            if not target:
+            if not target and is_written:
+                problem = "git wrote this link as a file, because the checkout has no links"
+                self._report(path, Fault("broken-link", problem, "set core.symlinks, and check the file out again"))
+            elif not target:
                 listing.items.append((path, status))
             elif not is_second_name(self._root, path, target):
                 self._report_elsewhere(path, target)

@@ -122,3 +122,35 @@ def test_without_git_there_is_one_note(project: Path, monkeypatch: pytest.Monkey
     (note,) = [warning for warning in answer["warnings"] if "git" in warning]
     assert note.startswith("git is not installed, so it is not known which tracked files are not on disk: ., vendor")
     assert answer["status"] == 0
+
+
+@pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        ("CLAUDE.md", "AGENTS.md"),
+        (".claude/commands/b.md", "a.md"),
+        (".cursor/commands/a.md", "../../.claude/commands/a.md"),
+        (".ai/tools/b.py", "a.py"),
+        (".agents/skills/pdf/SKILL.md", "../../../.claude/skills/pdf/SKILL.md"),
+        (".claude/commands/gone.md", "nowhere.md"),
+    ],
+)
+def test_a_link_that_git_wrote_as_a_file_is_judged_as_on_a_checkout_with_links(
+    project: Path, link: str, target: str
+) -> None:
+    """The same items pass, and the same findings and files that could not be checked are named."""
+    signed(project, {".claude/commands/a.md": AGENTS, ".ai/tools/a.py": '"""A."""\n'})
+    (project / link).parent.mkdir(parents=True, exist_ok=True)
+    (project / link).symlink_to(target)
+    commit(project)
+    told = []
+    for name, has_links in (("with", "true"), ("without", "false")):
+        place = project.parent / name / "project"
+        git(project, "clone", "-q", str(project), str(place), settings={"core.symlinks": has_links})
+        assert (place / link).is_symlink() == (has_links == "true")
+        answer = verify(place)
+        items = {(each["id"], each["code"]) for each in answer["items"]}
+        told.append((items, {each["code"] for each in answer["unchecked"]}, answer["status"]))
+        main(["sign", "--all", "--force", "--project", str(place)])
+    assert (place / link).read_text("utf-8") == target
+    assert told[0] == told[1]
