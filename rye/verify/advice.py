@@ -111,6 +111,8 @@ REMEDIES: Final = MappingProxyType(
         "lock-missing": Remedy("install it again from its source, or remove it from skills-lock.json"),
         "list-number": Remedy(_NEWEST),
         "list-signers": Remedy("have more of its signers add theirs: rye sign --list --add"),
+        "signer": Remedy("have a signer whom the policy demands add a signature: rye sign --list --add"),
+        "format": Remedy(_NEWEST),
         "list-unrecorded": Remedy("set RYE_STATE_DIR to a folder that you can write to"),
     }
 )

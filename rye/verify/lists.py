@@ -31,9 +31,9 @@ from rye.spaces.snapshot import LINK, MAX_FILES, FileMode
 from rye.spaces.state import state_warning
 from rye.spaces.uncovered import beside_warning
 from rye.trust.line import DETACHED_SUFFIX
-from rye.trust.list import LIST_FILE, Change, ListClaim, ListFault
+from rye.trust.list import LIST_FILE, Change, ListClaim, ListFault, ListState
 from rye.trust.trust_store import TRUSTED_FOLDER
-from rye.verify.policy import NO_DEMAND, ListDemand
+from rye.verify.policy import Policy
 from rye.verify.report import Unchecked, Violation
 
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ class ListChecks:
         require: Whether a missing list of a project, user space or named bundle is a finding, and lists are checked
             even if only a part was named.
         strict: Whether a non-item that is on no list is a finding.
-        demand: The policy's demands on lists; not applied to bundles that were only discovered.
-        ignore: Names and patterns of dot-file paths that the policy knows.
+        policy: The demands on lists; not applied to bundles that were only discovered.
         reports: How each folder differs from its list, once checked.
         changes: Every finding, once checked.
     """
@@ -65,8 +64,7 @@ class ListChecks:
     stream: OutcomeStream
     require: bool = False
     strict: bool = False
-    demand: ListDemand = NO_DEMAND
-    ignore: tuple[str, ...] = ()
+    policy: Policy = field(default_factory=Policy)
     reports: tuple[ListReport, ...] = ()
     changes: list[Change] = field(default_factory=list)
     finished: bool = False
@@ -80,7 +78,7 @@ class ListChecks:
 
     def _demands(self, root: Root) -> bool:
         """Return whether all files of a root must be covered."""
-        if not (self.require or self.strict or self.demand.required):
+        if not (self.require or self.strict or self.policy.list.required):
             return False
         return self.stream.layout.may_demand(root) or (root.client is not None and root.space is not Space.SYSTEM)
 
@@ -117,7 +115,7 @@ class ListChecks:
         """Yield the findings about lists, uncovered files, unknown dot files and ``skills-lock.json``."""
         self.finished = True
         checked, plugins = dict[Path, bool](), set[Path]()
-        require = self.require or self.demand.required
+        require = self.require or self.policy.list.required
         for root in self.stream.roots if require or self.strict else self.stream.whole_roots:
             folder = list_folder(root)
             if folder is not None and folder not in checked:
@@ -139,9 +137,12 @@ class ListChecks:
 
     def _is_covered(self, root: Root) -> bool:
         """Return whether the list of a root, though it may have expired, was signed by keys that may sign it here."""
-        space = self.stream.verifier.trust.lists.get(list_key(root))
-        state = space.state if space else None
+        state = self._state(root)
         return isinstance(state, ListClaim) or (isinstance(state, ListFault) and state.code in _OUTDATED)
+
+    def _state(self, root: Root) -> ListState | None:
+        space = self.stream.verifier.trust.lists.get(list_key(root))
+        return space.state if space else None
 
     def _check_lock(self, project: Path) -> Iterator[tuple[Violation, Change] | Unchecked]:
         """Yield each skill that differs from ``skills-lock.json``: a finding if strict, else a note."""
@@ -165,8 +166,7 @@ class ListChecks:
         except EnvironmentFault as fault:
             yield Unchecked(fault.message, fault.code, fault.hint, str(folder))
             return
-        if self.stream.layout.may_demand(root):
-            report = replace(report, findings=(*report.findings, *self._short_of_demand(report)))
+        report = replace(report, findings=(*report.findings, *self._short_of_demand(root, report)))
         self.reports = (*self.reports, report)
         yield from (
             Unchecked(f"{root.source}: {why}", "unreadable", "fix or remove it", str(folder)) for why in report.problems
@@ -176,15 +176,23 @@ class ListChecks:
             if self._failed.isdisjoint((path, *map(str, Path(path).parents))):
                 yield _violation(root, path, change), change
 
-    def _short_of_demand(self, report: ListReport) -> Iterator[Change]:
+    def _short_of_demand(self, root: Root, report: ListReport) -> Iterator[Change]:
         """Yield the demands of the policy that a list does not meet."""
-        if report.number and report.number < self.demand.number:
-            words = f"the list has number {report.number}, the policy demands {self.demand.number}"
-            yield Change("list-number", LIST_FILE, words, list_digest(Path(report.root)))
-        if report.number and len(report.signers) < self.demand.signers:
-            count = len(report.signers)
-            words = f"{count} of the keys that signed the list count, the policy demands {self.demand.signers}"
-            yield Change("list-signers", LIST_FILE, words, list_digest(Path(report.root)))
+        demand, digest = self.policy.list, list_digest(Path(report.root))
+        if report.number and self.stream.layout.may_demand(root):
+            if report.number < demand.number:
+                words = f"the list has number {report.number}, the policy demands {demand.number}"
+                yield Change("list-number", LIST_FILE, words, digest)
+            if (count := len(report.signers)) < demand.signers:
+                words = f"{count} of the keys that signed the list count, the policy demands {demand.signers}"
+                yield Change("list-signers", LIST_FILE, words, digest)
+        state = self._state(root)
+        if isinstance(state, ListClaim):
+            signers = [signer.fingerprint for signer in state.signers]
+            is_named = root in self.stream.named
+            for each in self.policy.demands_on_lists(str(root.space), is_named=is_named):
+                if fault := each.list_fault(signers):
+                    yield Change(fault.code, LIST_FILE, fault.reason, digest)
 
     def _uncovered(self, root: Root) -> Iterator[tuple[Violation, Change] | Unchecked]:
         """Yield each file of a root that is neither an item nor signed."""
@@ -200,7 +208,7 @@ class ListChecks:
         """Yield a file or folder whose name begins with a dot, unless a table or the policy knows it."""
         top = self.stream.layout.project or Path.cwd()
         shown = os.path.relpath(path, top)
-        if any(fnmatchcase(shown, pattern) or fnmatchcase(path.name, pattern) for pattern in self.ignore):
+        if any(fnmatchcase(shown, pattern) or fnmatchcase(path.name, pattern) for pattern in self.policy.ignore):
             return
         change = Change("unknown-dot-name", shown, f"rye knows no client that reads {shown}, but one may")
         yield _violation(project_root(top), str(path), change), change
@@ -237,7 +245,7 @@ class ListChecks:
 
 
 def _violation(root: Root, path: str, change: Change) -> Violation:
-    kind = "list" if change.code.startswith("list-") else "file"
+    kind = "list" if change.path == LIST_FILE else "file"
     return Violation(root, kind, change.path, path, change.sha256)
 
 

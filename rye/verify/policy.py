@@ -8,7 +8,7 @@ A policy is a YAML file that the caller names; rye does not search for one:
     max_age: 365d             # of the signature; also not_before: 2026-01-01
     audience: acme/ops        # for which a project's items were signed
     spaces: project           # whose items it is for; or user, system, all, or a list
-    list: {required: true, signers: 2, number: 7}   # of each space it is for
+    list: {signers: 2, number: 7}    # of each space it is for; or {required: true}
     scopes:
       - scope: tool.ops.*
         signers: [4b987fd4e40303ac…]   # all 64 digits
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -110,6 +110,15 @@ class Demand:
             return PolicyFault("format", f"its signature is {signature.format}, {words} is demanded")
         return self._age_fault(item, now) if self.max_age or self.not_before else None
 
+    def list_fault(self, signers: Sequence[str]) -> PolicyFault | None:
+        """Return the first demand on signer or format that a list does not meet, given the keys that signed it."""
+        if self.signers and not set(signers) & set(self.signers):
+            keys = " and ".join(map(signer_words, signers))
+            return PolicyFault("signer", f"the list is signed with {keys}, not by one of the signers demanded")
+        if self.formats and not {EnvelopeFormat.V2, BY_LIST} & set(self.formats):
+            return PolicyFault("format", f"the list has signatures of v2, {' or '.join(self.formats)} is demanded")
+        return None
+
     def _age_fault(self, item: VerifiedItem, now: datetime) -> PolicyFault | None:
         signature = item.signature
         if signature.format != EnvelopeFormat.V2:
@@ -126,7 +135,7 @@ class Demand:
 
 
 class ListDemand(NamedTuple):
-    """The demands on the list of a project, the user space, or a named bundle.
+    """The demands on the list of a project, the user space, or a named bundle; any of them demands the list itself.
 
     Attributes:
         required: Whether there must be a list.
@@ -163,6 +172,11 @@ class Policy:
     accepted: frozenset[Accepted] = frozenset()
     list: ListDemand = NO_DEMAND
     ignore: tuple[str, ...] = ()
+
+    def demands_on_lists(self, space: str, *, is_named: bool) -> tuple[Demand, ...]:
+        """Return the demands on the list of a space; arguments as for :meth:`demand`."""
+        mine = self.default if is_named or space in self.default.spaces else None
+        return tuple(filter(None, (mine, self.also)))
 
     @property
     def is_plain(self) -> bool:
@@ -315,7 +329,8 @@ def _list_demand(value: Any) -> ListDemand:
         if not good:
             what = "true or false" if key == "required" else "a number from 1 on"
             raise _Misstated(key, f"{key} of list is {given!r}; write {what}")
-    return ListDemand(**value)
+    demand = ListDemand(**value)
+    return demand._replace(required=demand.required or demand != NO_DEMAND)
 
 
 def _mappings(values: Mapping[str, Any], key: str) -> list[dict[str, Any]]:

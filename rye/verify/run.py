@@ -285,7 +285,7 @@ def start_verification(
     )
     if layout.audience and not any(root.space is Space.PROJECT for root in outcomes.roots):
         outcomes.warnings += (f"the audience {layout.audience!r} is of a project, and no project is verified",)
-    checks = ListChecks(outcomes, require_list, strict, demanded.list, demanded.ignore)
+    checks = ListChecks(outcomes, require_list, strict, demanded)
     fixes = Adviser.find(outcomes.named, layout.audience)
     found = {repository.real: repository for target in outcomes.targets for repository in target.repositories}
     repositories = RepositoryChecks(

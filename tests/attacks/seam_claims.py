@@ -15,7 +15,7 @@ from rye.trust.list import add_signature, write_list
 from rye.trust.model import Place
 from tests.support.attacks import Arena
 from tests.support.files import lay
-from tests.support.seams import EVIL, KIND, SKILL, Answer, ask, move, row, run, sign
+from tests.support.seams import EVIL, KIND, ROWS, SKILL, Answer, Row, ask, move, row, run, sign
 from tests.support.signed import ANN, EVE, PAT
 from tests.support.signed import sign as sign_file
 
@@ -138,3 +138,62 @@ def command_of_a_subfolder_is_seen_from_a_bundle(arena: Arena) -> bool:
     assert ask(arena).status == 0
     (found,) = says_where(arena, "--bundle", str(plugin), space="system")
     return found.startswith("signed-elsewhere misplaced") and "signed as plugins/a/commands/x.md" in found
+
+
+def covered_hook(arena: Arena, *signers: SigningKey) -> Path:
+    """Lay a hook that only the list of the project covers, signed by these keys, and return a file for a policy."""
+    project = sign(arena, {})
+    lay(project, {".claude/settings.json": '{"hooks": {}}\n'})
+    arena.sim.trust(PAT, owner="pat")
+    for who in signers:
+        (project / "rye.list").write_bytes(signed_list(Root(Space.PROJECT, project), who, name="project", days=30))
+    return arena.sim.folder / "policy.yaml"
+
+
+@row("signer", named="rye.list")
+def list_is_signed_by_a_key_that_the_policy_does_not_name(arena: Arena) -> Answer:
+    """A key that the user trusts signs a list that covers a hook; the policy demands another signer."""
+    policy = covered_hook(arena, PAT)
+    assert ask(arena, "--strict").status == 0
+    policy.write_text(f"signers: {ANN.public.fingerprint}\n", encoding="utf-8")
+    return ask(arena, "--strict", "--policy", str(policy))
+
+
+@row("signer", named="rye.list")
+def list_is_signed_by_a_key_that_the_command_does_not_name(arena: Arena) -> Answer:
+    """The same with ``--signer``."""
+    covered_hook(arena, PAT)
+    return ask(arena, "--strict", "--signer", ANN.public.fingerprint)
+
+
+@row(honest=True)
+def list_is_signed_by_the_key_that_the_policy_names(arena: Arena) -> Answer:
+    """Its own signer's list passes."""
+    policy = covered_hook(arena, ANN)
+    policy.write_text(f"signers: {ANN.public.fingerprint}\nformats: [v2, list]\n", encoding="utf-8")
+    return ask(arena, "--strict", "--policy", str(policy))
+
+
+@row("format", named="rye.list")
+def list_has_a_format_that_the_policy_does_not_accept(arena: Arena) -> Answer:
+    """A policy accepts nothing but Model Signing."""
+    policy = covered_hook(arena, ANN)
+    policy.write_text("formats: oms\n", encoding="utf-8")
+    return ask(arena, "--strict", "--policy", str(policy))
+
+
+def removed(demand: str) -> Row:
+    """Return the row of a list that is removed although a policy demands something of it."""
+
+    def attack(arena: Arena) -> Answer:
+        policy = lay(arena.sim.folder, {"policy.yaml": f"list: {{{demand}}}\n"}) / "policy.yaml"
+        return ask(arena, "--policy", str(policy))
+
+    return Row(attack, frozenset({"list-missing"}))
+
+
+ROWS |= {
+    "list-is-removed-though-two-signers-are-demanded": removed("signers: 2"),
+    "list-is-removed-though-a-number-is-demanded": removed("number: 7"),
+    "list-is-removed-though-both-are-demanded": removed("signers: 2, number: 7, required: false"),
+}
