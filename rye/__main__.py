@@ -1,5 +1,13 @@
 """``rye`` and ``python -m rye``: imports the command line after interrupts are handled."""
 
+# ruff: noqa: E402 - Ctrl-C leaves no traceback from the first import on
+
+import _signal as signal  # type: ignore[import-not-found] # built in: no interrupt while it is imported
+
+_IS_DEFAULT = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+if _IS_DEFAULT:  # until run() is called, Ctrl-C ends the process without a traceback
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 import gc
 import os
 import sys
@@ -22,6 +30,8 @@ def run() -> int:
     gc.set_threshold(_GARBAGE)
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", _IDLE)
     try:
+        if _IS_DEFAULT:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         if has_foreign_modules() and _is_broken():
             return _FAILED
         from rye.cli import main

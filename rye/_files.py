@@ -17,13 +17,15 @@ import os
 import re
 import shlex
 import stat
+import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import BinaryIO, Final
 
 from rye.errors import EnvironmentFault
 
@@ -34,7 +36,10 @@ SAFE_FOLDERS: Final = "RYE_SAFE_FOLDERS"
 
 _TEMPORARY: Final = re.compile(r"\.(?:.+\.)?[0-9a-f]{16}\.tmp")
 _LEFT: Final = 3600.0
-"""Seconds without a change after which a temporary file is abandoned."""
+"""Seconds without a change after which a temporary file is abandoned, where files cannot be locked."""
+
+_NO_LINKS: Final = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
+"""Errors of the system that say that a disk has no links to files."""
 
 _REMEDY: Final = "check the permissions of the folder"
 _REMEDIES: Final = MappingProxyType(
@@ -255,7 +260,12 @@ def _is_within(folder: Path, base: Path) -> bool:
 
 
 def write_atomically(
-    path: Path, data: bytes, *, ready: Callable[[], None] = lambda: None, mode: int | None = None
+    path: Path,
+    data: bytes,
+    *,
+    ready: Callable[[], None] = lambda: None,
+    mode: int | None = None,
+    replace: bool = True,
 ) -> None:
     """Replace a file's content, or create it: a reader sees the old bytes or the new ones, never a part.
 
@@ -267,33 +277,102 @@ def write_atomically(
         data: Its new content.
         ready: Called after the flush; an exception from it leaves the old file unchanged.
         mode: The new mode; None keeps that of the old file.
+        replace: Whether an existing file may be replaced.
 
     Raises:
         EnvironmentFault: ``cannot-write``; the old file is unchanged.
+        FileExistsError: The file exists, and ``replace`` is not set.
     """
-    target = Path(os.path.realpath(path))
-    # a name of its own, as one made from the target's may be too long where that is not
-    temporary = target.with_name(f".{os.urandom(8).hex()}.tmp")
+    target = Path(os.path.realpath(path) if replace else path)
     try:
-        if mode is None and target.exists():
+        if mode is None and replace and target.exists():
             mode = stat.S_IMODE(target.stat().st_mode)
-        try:
-            # what others may not read is not theirs to read while it is written either
-            opened = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode & 0o600)
-            with os.fdopen(opened, "wb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
+        # what others may not read is not theirs to read while it is written either
+        with _new_temporary(target.parent, 0o666 if mode is None else mode & 0o600) as (temporary, stream):
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
             if mode is not None:
                 temporary.chmod(mode)
             ready()
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
+            if os.name == "nt":
+                stream.close()  # an open file cannot be renamed there
+            (temporary.replace if replace else partial(_rename_new, temporary))(target)
         sync_folder(target.parent)
+    except FileExistsError:
+        raise
     except OSError as fault:
         hint = _REMEDIES.get(fault.errno or 0, _REMEDY)
         raise EnvironmentFault("cannot-write", f"{path} cannot be written: {fault.strerror}", hint=hint) from fault
+
+
+@contextmanager
+def _new_temporary(folder: Path, mode: int) -> Iterator[tuple[Path, BinaryIO]]:
+    """Yield the path and stream of a new hidden file, which is removed afterwards if it is still there.
+
+    It stays locked, which tells :func:`sweep` that its writer is alive.
+    """
+    while True:
+        # a name of its own, as one made from the target's may be too long where that is not
+        temporary = folder / f".{os.urandom(8).hex()}.tmp"
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
+            try:
+                lock(stream.fileno())
+                if os.name == "nt" or os.fstat(stream.fileno()).st_nlink:  # else swept before it was locked
+                    yield temporary, stream
+                    return
+            finally:
+                temporary.unlink(missing_ok=True)
+
+
+def check_room(folder: Path, size: int = 1 << 16) -> None:
+    """Write a file into a folder and remove it again, to find out whether that is possible.
+
+    Raises:
+        EnvironmentFault: ``cannot-write``.
+    """
+    try:
+        with _new_temporary(folder, 0o600) as (_, stream):
+            stream.write(bytes(size))
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as fault:
+        hint = _REMEDIES.get(fault.errno or 0, _REMEDY)
+        message = f"nothing can be written to {folder}: {fault.strerror}"
+        raise EnvironmentFault("cannot-write", message, hint=hint) from fault
+
+
+def _rename_new(temporary: Path, target: Path) -> None:
+    """Rename a file to a new name; unlike a rename, a link never replaces what another process has just created.
+
+    Raises:
+        FileExistsError: The new name is taken.
+    """
+    try:
+        os.link(temporary, target, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError as fault:
+        if fault.errno not in _NO_LINKS:
+            raise
+        if os.path.lexists(target):
+            raise FileExistsError from None
+        temporary.replace(target)
+
+
+def lock(handle: int, *, wait: bool = True) -> bool | None:
+    """Lock an open file for this process; return False if another one has it, None where files cannot be locked."""
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
 
 
 def is_half_written(name: str) -> bool:
@@ -302,16 +381,27 @@ def is_half_written(name: str) -> bool:
 
 
 def sweep(folder: Path) -> None:
-    """Remove temporary files that killed writers left in a folder: those without a change for an hour.
+    """Remove temporary files that killed writers left in a folder.
 
-    Files that cannot be removed stay; they are hidden, and no reader uses them.
+    A file whose writer lives is locked and stays. Where files cannot be locked, one goes after an hour without a
+    change. Files that cannot be removed stay; they are hidden, and no reader uses them.
     """
     with suppress(OSError):
         for left in folder.glob(".*.tmp"):
-            status = left.lstat()
+            if is_half_written(left.name):
+                _remove_abandoned(left)
+
+
+def _remove_abandoned(left: Path) -> None:
+    with suppress(OSError):
+        handle = os.open(left, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        try:
+            status, is_free = os.fstat(handle), lock(handle, wait=False)
             old = time.time() - status.st_mtime > _LEFT
-            if old and stat.S_ISREG(status.st_mode) and is_half_written(left.name):
+            if stat.S_ISREG(status.st_mode) and (old if is_free is None else is_free):
                 left.unlink()
+        finally:
+            os.close(handle)
 
 
 def sync_folder(folder: Path) -> None:

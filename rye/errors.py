@@ -124,3 +124,17 @@ class CancelledError(RyeError):
 
 class UnavailableError(RyeError):
     """This version or installation of rye cannot do it; the hint says what to do instead."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C came while files were written.
+
+    Args:
+        message: How far it came.
+        hint: How to go on.
+    """
+
+    def __init__(self, message: str, *, hint: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint

@@ -18,7 +18,7 @@ from rye._text import quote
 from rye.cli.commands import COMMANDS
 from rye.cli.options import HELP_SETTINGS, NothingFound, Refusal, colour_option
 from rye.cli.terminal import COLOUR, Terminal, no_output, note, prepare_streams, say, say_json, show, silence
-from rye.errors import ArgumentError, EnvironmentFault, RyeError
+from rye.errors import ArgumentError, EnvironmentFault, Interrupted, RyeError
 from rye.surface.text import installed_version
 
 _NOTHING = 1
@@ -87,6 +87,9 @@ def main(args: Sequence[str] | None = None) -> int:
     COLOUR.set("auto")
     return _until_signalled(lambda: _exit_status(words))
 
+
+_WRITING = frozenset({"init", "sign", "keys", "trust", "new", "import"})
+"""The commands that write files of the user's."""
 
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -162,7 +165,12 @@ def _guarded(words: list[str]) -> int:
         return _run(words)
     except click.exceptions.Exit as leave:
         return leave.exit_code
+    except Interrupted as stop:
+        note(f"{stop.message}; {stop.hint}")
+        return _INTERRUPTED
     except (KeyboardInterrupt, click.Abort):
+        if words[:1] and words[0] in _WRITING:
+            note("interrupted; what is done stays, and the same command does the rest")
         return _INTERRUPTED
     except BrokenPipeError:
         raise

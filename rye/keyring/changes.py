@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rye._files import write_atomically
+from rye._files import sweep, write_atomically
 from rye._report import Report
 from rye.errors import EnvironmentFault, RyeError, SigningError
 from rye.trust.trust_entry import TrustEntry
@@ -148,6 +148,7 @@ def write_file(path: Path, data: bytes | None) -> None:
             path.unlink(missing_ok=True)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
+        sweep(path.parent)
     except OSError as fault:
         message = f"{path} cannot be {'removed' if data is None else 'written'}: {fault.strerror}"
         raise EnvironmentFault("cannot-write", message, hint="check the permissions of its folder") from None

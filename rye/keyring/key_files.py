@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from rye._files import sweep, sync_folder, write_atomically
+from rye._files import sweep, write_atomically
 from rye._text import quote
 from rye.errors import EnvironmentFault, NotFoundError, SigningError
 from rye.trust.keys import PublicKey, SigningKey
@@ -22,6 +22,9 @@ KEY_VARIABLE: Final = "RYE_SIGNING_KEY"
 
 PASSPHRASE_VARIABLE: Final = "RYE_KEY_PASSPHRASE"  # noqa: S105 - its name, not a passphrase
 """Environment variable with the passphrase of an encrypted private key."""
+
+REPLACES: Final = ".replaces-"
+"""Stands between the name of a key and the fingerprint that it had, in the file name of the key to replace it."""
 
 DEFAULT_KEY: Final = "private_key"
 """Name of the key that signs if no other is named."""
@@ -190,13 +193,35 @@ def save_signing_key(
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         _refuse_unsafe(folder, folder.stat(), "700")
-        if replace:
-            path.with_suffix(".pub").unlink(missing_ok=True)
-        write_secret(path, key.to_pem(passphrase=passphrase), replace=replace)
     except OSError as fault:
-        raise _cannot_write(path, fault) from None
-    write_atomically(path.with_suffix(".pub"), key.public.pem.encode())
+        message = f"{path} cannot be written: {fault.strerror}"
+        raise EnvironmentFault("cannot-write", message, hint="check folder and disk") from None
+    put_key_file(path, key.to_pem(passphrase=passphrase), key.public, replace=replace)
     return path
+
+
+def put_key_file(path: Path, data: bytes, public: PublicKey, *, replace: bool) -> None:
+    """Write a private key file and its public half; stopped at any moment, no key lies beside the half of another.
+
+    Raises:
+        SigningError: ``key-exists``.
+        EnvironmentFault: ``cannot-write``.
+    """
+    beside, half = path.with_suffix(".pub"), public.pem.encode()
+    if replace:
+        beside.unlink(missing_ok=True)
+        write_secret(path, data, replace=True)
+        write_atomically(beside, half)
+    else:
+        _refuse_existing(path)
+        write_atomically(beside, half)
+        write_secret(path, data)
+
+
+def unfinished_key(path: Path) -> tuple[Path, str] | None:
+    """Return the file of the key that is about to replace one, and the fingerprint of the one; None without any."""
+    found = sorted(path.parent.glob(f"{path.stem}{REPLACES}*.pem"))
+    return (found[0], found[0].stem.partition(REPLACES)[2]) if found else None
 
 
 def write_secret(path: Path, data: bytes, *, replace: bool = False) -> None:
@@ -206,29 +231,14 @@ def write_secret(path: Path, data: bytes, *, replace: bool = False) -> None:
         SigningError: ``key-exists``: the file exists and must not be replaced.
         EnvironmentFault: ``cannot-write``.
     """
-    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
     try:
-        try:
-            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
-            if replace:
-                temporary.replace(path)
-            else:
-                # unlike a rename, a link never replaces a file that another process has just created
-                os.link(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
-        sync_folder(path.parent)
+        write_atomically(path, data, mode=0o600, replace=replace)
         sweep(path.parent)  # a killed write may have left a complete key behind
     except FileExistsError:
+        _refuse_existing(path)
+
+
+def _refuse_existing(path: Path) -> None:
+    if os.path.lexists(path):
         hint = "give the key another name, or replace it with --force"
         raise SigningError("key-exists", f"{path} exists and is not overwritten", hint=hint, path=str(path)) from None
-    except OSError as fault:
-        raise _cannot_write(path, fault) from None
-
-
-def _cannot_write(path: Path, fault: OSError) -> EnvironmentFault:
-    message = f"{path} cannot be written: {fault.strerror}"
-    return EnvironmentFault("cannot-write", message, hint="check folder and disk")

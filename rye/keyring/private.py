@@ -1,4 +1,4 @@
-"""The private keys of a user: make, list, show, export, import and rotate them.
+"""The private keys of a user: make, list, show, export and import them.
 
 A private key is a PEM file in the user space, or comes from the environment.
 
@@ -20,7 +20,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from rye._files import write_atomically
 from rye._report import Report
 from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.keyring.changes import TrustChange, write_changes
@@ -37,8 +36,9 @@ from rye.keyring.key_files import (
     read_key_file,
     read_public_beside,
     save_signing_key,
-    write_secret,
+    unfinished_key,
 )
+from rye.keyring.limits import together
 from rye.keyring.ssh_keys import SSH_PREFIX, ssh_public, ssh_signing_key
 from rye.keyring.trust import Trust, is_path
 from rye.spaces.layout import Layout
@@ -69,6 +69,7 @@ class KeyFacts(Report):
         public_pem: The public key.
         trust_file: The trust file that was just written for it, if any.
         unproven: Whether fingerprint and public key come only from the file next to a locked key.
+        unfinished: Whether a rotation of it was interrupted; another one finishes it.
     """
 
     name: str
@@ -80,25 +81,7 @@ class KeyFacts(Report):
     public_pem: str = ""
     trust_file: str = ""
     unproven: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Rotated(Report):
-    """The result of replacing a key.
-
-    Attributes:
-        key: The new key.
-        old: The fingerprint of the old key.
-        kept: The file with the old key.
-        signed: Number of items of each space that were signed again.
-        warnings: Sentences about files that still name the old key.
-    """
-
-    key: KeyFacts
-    old: str
-    kept: str
-    signed: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    unfinished: bool = False
 
 
 class Keyring:
@@ -121,7 +104,7 @@ class Keyring:
         environ: Mapping[str, str] | None = None,
         clock: Clock = system_clock,
     ) -> None:
-        self._passphrase = passphrase
+        self.passphrase = passphrase
         self._environ = os.environ if environ is None else environ
         self._clock = clock
         self.layout = layout
@@ -198,37 +181,10 @@ class Keyring:
         entry = trust_file_bytes(key.public, owner=owner)
         return self._keep(key, name, entry=entry, trust=trust, secret=new, replace=replace)
 
-    def rotate(self, name: str = DEFAULT_KEY, *, reason: str = "rotated") -> Rotated:
-        """Replace a key by a new one with the same owner and limits, and revoke the old one.
-
-        A key without the user's own trust file gives way to one without: rotation trusts nothing that was not trusted.
-        The old private key is kept under another name. If interrupted, this can be run again: the old key has the name
-        until the new key is in its place.
-
-        Raises:
-            NotFoundError: ``no-signing-key``.
-            SigningError: As for :meth:`generate`.
-        """
-        path, old = self._path(name), self.public_key(name)
-        encrypted = _ENCRYPTED in read_key_file(path) or bool(self._environ.get(PASSPHRASE_VARIABLE))
-        secret = self._secret(f"the new key {name}") if encrypted else None
-        mine, key, changes, trust_file = self._own(old), SigningKey.generate(), list[TrustChange](), ""
-        if mine is not None and mine.patterns != ():
-            path_of_trust = self.layout.user / TRUSTED_FOLDER / trust_file_name(key.public)
-            data, trust_file = restate(dataclasses.replace(mine, public=key.public, revoked=None)), str(path_of_trust)
-            writes = ((path_of_trust, data),)
-            changes.append(TrustChange("added", key.public.fingerprint, mine.owner, (trust_file,), writes=writes))
-        if mine is None or mine.revoked is None:
-            entry = dataclasses.replace(mine or TrustEntry(old, "", TrustScope.USER), public=old)
-            changes.append(self.trust.revoke_key(entry, reason=reason))
-        write_changes(changes)
-        kept = self.folder / f"{name}-{old.fingerprint[:8]}.pem"
-        if not kept.exists():
-            write_secret(kept, read_key_file(path))
-            write_atomically(kept.with_suffix(".pub"), old.pem.encode())
-        save_signing_key(self.folder, key, name=name, passphrase=secret, replace=True)
-        facts = self._facts(name, key.public, path=str(path), encrypted=encrypted, trust_file=trust_file)
-        return Rotated(facts, old.fingerprint, str(kept))
+    def secret_like(self, name: str) -> bytes | None:
+        """Return the passphrase for the key that replaces one: if that has one, or the environment names one."""
+        encrypted = _ENCRYPTED in read_key_file(self.path_of(name)) or bool(self._environ.get(PASSPHRASE_VARIABLE))
+        return self._secret(f"the new key {name}") if encrypted else None
 
     def _new_secret(self, name: str, *, replace: bool) -> bytes:
         self._refuse_taken(name, replace=replace)
@@ -287,7 +243,7 @@ class Keyring:
                 return self._facts(name, find_signing_key(self.layout.user, environ=self._environ).public, path=path)
             except RyeError as error:
                 return KeyFacts(name, path=path, encrypted=error.code == "passphrase-needed", problem=str(error))
-        file = self._path(name)
+        file = self.path_of(name)
         try:
             check_private_folder(self.folder)
             encrypted = _ENCRYPTED in read_key_file(file)
@@ -296,7 +252,9 @@ class Keyring:
             raise
         except RyeError as error:
             return KeyFacts(name, path=str(file), problem=str(error))
-        return self._facts(name, public, path=str(file), encrypted=encrypted, unproven=encrypted and public is not None)
+        unproven, unfinished = encrypted and public is not None, unfinished_key(file) is not None
+        facts = {"path": str(file), "encrypted": encrypted, "unproven": unproven, "unfinished": unfinished}
+        return self._facts(name, public, **facts)
 
     def _facts(self, name: str, public: PublicKey | None, **more: Any) -> KeyFacts:
         if public is None:
@@ -304,7 +262,13 @@ class Keyring:
         trusted = self.trust.standing(public).is_allowed
         return KeyFacts(name, public.fingerprint, trusted=trusted, public_pem=public.pem, **more)
 
-    def _path(self, name: str) -> Path:
+    def path_of(self, name: str) -> Path:
+        """Return the file of a private key.
+
+        Raises:
+            NotFoundError: ``no-signing-key``.
+            ArgumentError: ``bad-key-name``.
+        """
         check_name(name)
         path = self.folder / f"{name}.pem"
         if not path.exists():
@@ -338,7 +302,7 @@ class Keyring:
         try:
             key = open_(passphrase_of(self._environ))
         except SigningError as error:
-            if error.code != "passphrase-needed" or self._passphrase is None:
+            if error.code != "passphrase-needed" or self.passphrase is None:
                 raise
             key = open_(self._secret("the key" if which is None else f"the key {which}"))
         standing = self.trust.standing(key.public)
@@ -362,7 +326,7 @@ class Keyring:
         if str(which).startswith(SSH_PREFIX):
             return ssh_public(str(which))[1]
         if isinstance(which, str) and _NAME.fullmatch(which) and (self.folder / f"{which}.pem").exists():
-            path = self._path(which)
+            path = self.path_of(which)
             locked = _ENCRYPTED in read_key_file(path) and not self._environ.get(PASSPHRASE_VARIABLE)
             return (read_public_beside(path) if locked else None) or self.signing_key(which, force=True).public
         if which is not None and (named := self.trust.find_key(str(which))):
@@ -372,20 +336,27 @@ class Keyring:
     def export_trust_file(self, name: str | None = None, *, owner: str = "") -> bytes:
         """Return the trust file of a key, for others to trust: the user's own if there is one, else a plain one.
 
+        Its limits are those of all the user's trust files of the key together.
+
         Raises:
             NotFoundError: ``no-signing-key``.
         """
         public = self.public_key(name)
-        if entry := self._own(public):
-            return restate(dataclasses.replace(entry, owner=owner or entry.owner))
+        entry = self.own_entry(public)
+        limits = together(self.trust.load().trust.named(public.fingerprint)) if entry else None
+        if entry and limits:
+            patterns, until = limits.patterns, limits.not_after
+            after = dataclasses.replace(entry, owner=owner or entry.owner, patterns=patterns, not_after=until)
+            return restate(after)
         return trust_file_bytes(public, owner=owner)
 
     def owner(self, key: PublicKey) -> str:
         """Return the owner of a key in the user's own trust file; empty without one."""
-        entry = self._own(key)
+        entry = self.own_entry(key)
         return entry.owner if entry else ""
 
-    def _own(self, key: PublicKey) -> TrustEntry | None:
+    def own_entry(self, key: PublicKey) -> TrustEntry | None:
+        """Return the user's own trust file of a key; None without a readable one."""
         entries = self.trust.load().trust.named(key.fingerprint)
         return next((file for file in entries if file.scope is TrustScope.USER), None)
 
@@ -396,14 +367,14 @@ class Keyring:
             NotFoundError: ``no-signing-key``.
             SigningError: ``unsafe-permissions``.
         """
-        path = self._path(name)
+        path = self.path_of(name)
         check_private_folder(self.folder)
         return read_key_file(path)
 
     def _secret(self, what: str) -> bytes:
         """Return the passphrase for ``what``, from the environment or from the caller."""
         given = passphrase_of(self._environ)
-        answer = self._passphrase(what) if callable(self._passphrase) and not given else self._passphrase
+        answer = self.passphrase(what) if callable(self.passphrase) and not given else self.passphrase
         secret = given or (answer if isinstance(answer, bytes) else b"")
         if not secret:
             hint = f"set {PASSPHRASE_VARIABLE}, or run this on a terminal to be asked"

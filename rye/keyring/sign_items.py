@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TypeVar, Unpack
 
-from rye._files import sweep, write_atomically
+from rye._files import is_half_written, sweep, write_atomically
 from rye._report import Report
-from rye.errors import ArgumentError, ItemError, NotFoundError, RyeError, SigningError
+from rye.errors import ArgumentError, Interrupted, ItemError, NotFoundError, RyeError, SigningError
 from rye.keyring.changes import write_file
 from rye.keyring.private import Keyring
 from rye.keyring.validate import faults, program_problems
@@ -28,7 +28,7 @@ from rye.spaces.lists import keys_of_list
 from rye.spaces.model import ItemFile, Root
 from rye.spaces.read import is_detached
 from rye.spaces.signed import ReadItem, SkillFiles, read_item, read_signed, read_skill
-from rye.spaces.snapshot import PLAIN, is_listable
+from rye.spaces.snapshot import PLAIN, sweep_below
 from rye.spaces.state import MAX_SETTINGS, SETTINGS, judge_settings, settings_place
 from rye.spaces.targets import NamedFile, files_to_sign, whole_skills
 from rye.spaces.uncovered import named_files
@@ -210,6 +210,8 @@ def sign_targets(
         hint = "name TYPE:ID, a glob such as 'tool:demo/*', or a path; or all of them with --all"
         raise ArgumentError("nothing-to-sign", "no item was named", hint=hint)
     named, missed, skipped = files_to_sign(texts, layout, space)
+    if mode is SignMode.WRITE:
+        _sweep(named)
     jobs = _read_all(named, missed, progress, validate=mode is not SignMode.CHECK, allow_hidden=allow_hidden)
     if mode is not SignMode.CHECK:
         _refuse_others(jobs)
@@ -231,6 +233,14 @@ def sign_targets(
     rows = _write(_sign(jobs, secret, audience=audience, force=force), progress)
     rejections = _rejections(_counted(jobs, progress, "(checking)"), keyring)
     return SignReport(fingerprint, tuple(rows), warnings=(*skipped, *_notes(jobs), *kept, *left_out, *rejections))
+
+
+def _sweep(files: Iterable[NamedFile]) -> None:
+    """Remove what killed writers left beside the files to sign, and anywhere in skills."""
+    for folder in {(root.path / file.rel_path).parent for root, file, _ in files}:
+        sweep(folder)
+    for folder in {root.path / skill for root, _, skill in files if skill}:
+        sweep_below(folder)
 
 
 def _counted(values: Sequence[_T], progress: Progress, doing: str) -> Iterator[_T]:
@@ -301,6 +311,7 @@ def sign_bundle(
         raise SigningError("not-a-file", f"{trusted} leads out of {inside}", hint="put a folder there, no link")
     files, missed = list_items_of(roots)
     named = whole_skills([(*item, False) for item in files])
+    _sweep(named)
     jobs = _read_all(named, [fault.message for fault in missed], progress, allow_hidden=allow_hidden)
     _refuse_others(jobs)
     if not jobs:
@@ -361,7 +372,7 @@ def _read_all(
         place = (root.path / file.rel_path).relative_to(root.around).as_posix()
         try:
             read = read_item(root, file.rel_path, file.item_type, file.item_id)
-            content = read_skill(root, skill) if skill else SkillFiles((), ())
+            content = _without_unfinished(read_skill(root, skill)) if skill else SkillFiles((), ())
             programs = [*program_problems(root, skill, content.files)] if validate else []
         except ItemError as error:
             problems.append(f"{place}: {error.message.removeprefix(f'{file.rel_path}: ')}")
@@ -376,6 +387,15 @@ def _read_all(
         hint = "fix them and sign again; nothing was written"
         raise SigningError("invalid-items", message, hint=hint, problems=problems)
     return jobs
+
+
+def _without_unfinished(content: SkillFiles) -> SkillFiles:
+    """Leave out the files that another process is writing."""
+    return content._replace(files=tuple(file for file in content.files if not is_half_written(_name(file))))
+
+
+def _name(file: ListedFile) -> str:
+    return file.path.rpartition("/")[2]
 
 
 def _hidden_problem(said: str) -> str:
@@ -489,7 +509,7 @@ def _check_unchanged(job: _Job) -> None:
     """Raise ``changed-meanwhile`` if anything that the signature covers differs from what was read."""
     if job.skill:
         known, present = {file.path for file in job.files}, read_skill(job.root, job.skill).files
-        covered = (row for row in present if row.path in known or is_listable(row.path))  # not the new .sig
+        covered = (row for row in present if row.path in known or not is_half_written(_name(row)))  # not the new .sig
         is_same = write_rows(covered) == write_rows(job.files)
     else:
         is_same = read_signed(job.root, job.file.rel_path) == (job.read.data, job.read.detached)
@@ -501,15 +521,16 @@ def _check_unchanged(job: _Job) -> None:
 
 def _write(signed: Sequence[tuple[_Job, bytes | None]], progress: Progress) -> list[SignedItem]:
     """Write the signed files; a file that changed since it was read is left unchanged and raises an error."""
-    for folder in {(job.root.path / job.file.rel_path).parent for job, _ in signed}:
-        sweep(folder)
     rows = list[SignedItem]()
     for job, after in _counted(signed, progress, "(writing)"):
         if after is not None and after != job.held:
+            done = f"signed {sum(row.changed for row in rows)} of {len(signed)} files"
             try:
                 write_atomically(job.root.path / job.path, after, ready=partial(_check_unchanged, job))
             except RyeError as error:
-                done = sum(row.changed for row in rows)
-                raise error.preceded(f"signed {done} of {len(signed)} files, then: ") from None
+                raise error.preceded(f"{done}, then: ") from None
+            except KeyboardInterrupt:
+                hint = "the same command signs the rest"
+                raise Interrupted(f"interrupted: {done}", hint=hint) from None
         rows.append(job.row(changed=after != job.held))
     return rows

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from rye._report import Report
+from rye.keyring.limits import together
 from rye.trust.reasons import REASONS, reach_of, why_in_effect
 from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope
 from rye.trust.trust_set import TrustSet
@@ -63,7 +64,9 @@ def list_entry(entry: TrustEntry, trust: TrustSet, now: datetime) -> TrustedKey:
     if not standing.is_allowed:
         reason = REASONS[standing.code].words.format(signer=decides.signer, detail=standing.detail, key="", ref="")
     elif trust.is_in_effect(entry, now):
-        reason = f"for {reach_of(entry)}: {why_in_effect(entry)}"
+        limits = (together(trust.named(entry.fingerprint)) if entry.is_users else None) or entry
+        all_files = replace(entry, patterns=limits.patterns, not_after=limits.not_after)
+        reason = f"for {reach_of(all_files)}: {why_in_effect(entry)}"
     else:
         reason = f"for {reach_of(decides)}, by {decides.source or decides.home}; this file is not in effect"
     if standing.is_allowed:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from rye._files import sweep, write_atomically
 from rye._report import Report
 from rye._text import quote
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
@@ -150,8 +151,8 @@ def _write(root: Root, file: NewFile) -> None:
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         check_place(root, file.rel_path)
-        with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as stream:
-            stream.write(file.data)
+        sweep(place.parent)
+        write_atomically(place, file.data, replace=False)
     except FileExistsError:
         if not place.is_file() or read_file(root, file.rel_path) != file.data:
             message = f"{root.source} has another file {file.rel_path}"

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rye._files import write_atomically
+from rye._files import sweep, write_atomically
 from rye._report import Report
 from rye._resources import items_root
 from rye._text import quote
-from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
+from rye.errors import ArgumentError, EnvironmentFault, Interrupted, ItemError, NotFoundError
 from rye.items.clients import SKILL_FILE
 from rye.keyring.private import Keyring, Passphrase
 from rye.registry.new_files import (
@@ -35,6 +35,7 @@ from rye.spaces.lists import list_folder
 from rye.spaces.model import FOLDER, Root, Space
 from rye.spaces.nested import look_below
 from rye.spaces.signed import SkillFiles, read_skill
+from rye.spaces.snapshot import sweep_below
 from rye.spaces.targets import files_to_sign
 from rye.trust.list import LIST_FILE, SKILL_SIGNATURE, unlistable, write_rows
 
@@ -128,6 +129,8 @@ class Setup:
         self._signs, self._passphrase = signs, passphrase
         self._keyring = Keyring(layout, passphrase=passphrase)
         self._registry = Registry(self.folder, progress=progress)
+        sweep(self.folder)
+        sweep_spaces(layout, Space.PROJECT)
         verified = self._registry.verify(space="project")
         self._warnings = list(verified.problems)
         unsigned = [item for item in verified.items if item.signature.code == "no-envelope"] if signs else []
@@ -229,7 +232,15 @@ class Setup:
             SigningError: The key cannot be made or used, or an item is not valid or has changed since the plan was
                 made.
             EnvironmentFault: A file cannot be written.
+            Interrupted: Ctrl-C.
         """
+        try:
+            return self._run(owner)
+        except KeyboardInterrupt as stop:
+            message = stop.message if isinstance(stop, Interrupted) else "interrupted while files were written"
+            raise Interrupted(message, hint="rye init goes on from there") from None
+
+    def _run(self, owner: str) -> SetupReport:
         plan = self.plan
         key = plan.key or (self._keyring.generate(owner=owner, trust=True).fingerprint if self._signs else "")
         files = (*write_files(self._base, self._files(key)), *self._extend(dry_run=False))
@@ -243,6 +254,13 @@ class Setup:
             report = self._registry.sign(*expected, expected=expected, passphrase=self._passphrase)
             warnings += report.warnings
         return replace(plan, files=files, key=key, done=True, warnings=warnings)
+
+
+def sweep_spaces(layout: Layout, *spaces: str) -> None:
+    """Remove what killed writers left in folders of items; in a skill it would be a change of the skill."""
+    for root in (root for space in spaces for root in layout.in_space(space)):
+        if root.has_skills or root.client is None:
+            sweep_below(root.path)
 
 
 def _policy_without(path: Path, fingerprint: str) -> Iterator[str]:

@@ -10,9 +10,10 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from operator import attrgetter
+from pathlib import Path
 from typing import Final, NamedTuple
 
-from rye._files import is_half_written
+from rye._files import is_half_written, sweep
 
 # ruff: noqa: PTH118, PTH208 - paths are text here, for there may be many
 
@@ -85,6 +86,13 @@ def tree(base: str, is_closed: Callable[[str], bool] = is_git) -> Iterator[tuple
                 folders.append(f"{path}/")
             else:
                 yield path, entry
+
+
+def sweep_below(base: Path) -> None:
+    """Remove the temporary files that killed writers left anywhere below a folder."""
+    below = (result[0] for result in tree(os.fspath(base)) if not isinstance(result, OSError))
+    for folder in {path.rpartition("/")[0] for path in below if is_half_written(path.rpartition("/")[2])}:
+        sweep(base / folder)
 
 
 def mode_of(entry: Entry) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -422,56 +420,27 @@ def import_key(file: Path, name: str | None, **options: Any) -> int:
 def rotate(name: str | None, **options: Any) -> int:
     """Replace key NAME with a new key of the same owner and limits, and revoke the old key.
 
-    What the old key signed is no longer trusted until you sign it again. --sign does so at once, and changes nothing if
-    it cannot. The old private key is kept as NAME-FINGERPRINT. The new key has a passphrase if the old one had, or if
-    RYE_KEY_PASSPHRASE is set.
+    What the old key signed is no longer trusted until you sign it again. --sign does so before the old key is revoked,
+    and changes nothing if it cannot. The old private key is kept as NAME-FINGERPRINT. The new key has a passphrase if
+    the old one had, or if RYE_KEY_PASSPHRASE is set. Run it again if it was interrupted.
     """
     from rye.cli.render.keys import render_rotated
     from rye.keyring.key_files import DEFAULT_KEY
     from rye.keyring.private import Keyring
+    from rye.keyring.rotate import plan_rotation
+    from rye.registry.rotation import SignedBy, find_signed_by, rotate_and_sign
 
     name, where = name or DEFAULT_KEY, Where()
     keyring = Keyring(where.layout(), passphrase=ask_passphrase)
-    old = keyring.public_key(name).fingerprint
-    targets = _signed_by(old, where) if options["sign"] else {}
+    rotation = plan_rotation(keyring, name)
+    old = rotation.old.fingerprint
+    signed = find_signed_by(keyring, old, where) if options["sign"] else SignedBy()
     if not options["yes"]:
         question = f"Replace the key {name} ({old}) and revoke it? Nothing that it signed will be trusted."
         require_yes(question, hint="--yes rotates it without asking")
-    again = partial(where.open().sign, key=name, force=True, allow_hidden=True)
-    for space, paths in targets.items():  # what cannot be signed again is an error before anything is revoked
-        again(*paths, space=space, dry_run=True)
-    rotated = keyring.rotate(name, reason=options["reason"])
-    signed = {
-        space: len(again(*paths, space=space, passphrase=ask_passphrase).items) for space, paths in targets.items()
-    }
-    rotated = replace(rotated, signed=signed, warnings=tuple(_policies_naming(rotated.old, where)))
-    answer(rotated, render_rotated, as_json=options["as_json"])
+    done = rotate_and_sign(rotation, signed, where, reason=options["reason"])
+    answer(done, render_rotated, as_json=options["as_json"])
     return 0
-
-
-def _policies_naming(fingerprint: str, where: Where) -> Iterator[str]:
-    """Yield a warning if the project's policy still demands a key that was revoked."""
-    from rye.registry.setup import POLICY
-
-    project = where.layout().project
-    path = project / POLICY if project else None
-    if path is None or not path.is_file():
-        return
-    with path.open("rb") as stream:
-        text = stream.read(_MOST_OF_A_POLICY)
-    if fingerprint.encode() in text:
-        yield f"{POLICY} still demands the old key {fingerprint[:16]}: put the new one in its place"
-
-
-def _signed_by(fingerprint: str, where: Where) -> dict[str, list[str]]:
-    """Return the files of the project and the user space that a key signed and that are trusted, by their space."""
-    targets: dict[str, list[str]] = {}
-    for space in ("project", "user"):
-        report = where.open().verify(space=space)
-        trusted = (item for item in report.items if item.verdict == "trusted" and item.signature.signer == fingerprint)
-        if paths := [item.path for item in trusted]:
-            targets[space] = paths
-    return targets
 
 
 def _confirm_loss(name: str, options: dict[str, Any]) -> None:

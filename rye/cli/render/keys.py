@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from rye.keyring.bundles import BundleSigners
     from rye.keyring.changes import TrustChange
     from rye.keyring.lists import ListSigned
-    from rye.keyring.private import KeyFacts, Rotated
+    from rye.keyring.private import KeyFacts
+    from rye.keyring.rotate import Rotated
     from rye.keyring.sign_items import SignReport
     from rye.keyring.trust_list import TrustedKey, TrustReport
 
@@ -50,6 +51,9 @@ def render_keys(keys: Sequence[KeyFacts], terminal: Terminal) -> Iterator[str]:
         yield f"{name}  {folded(about, terminal, first=' ' * (width + 2), following=' ' * (width + 2))}"
         if key.problem:
             yield f"  {terminal.style('cannot be used:', 'red')} {inline(key.problem)}"
+        if key.unfinished:
+            command = f"rye keys rotate {inline(key.name)} --sign".replace(" private_key", "")
+            yield f"  {terminal.style('a rotation is unfinished:', 'yellow')} {command} finishes it"
 
 
 def render_key(key: KeyFacts, terminal: Terminal) -> Iterator[str]:

@@ -14,14 +14,16 @@ from pathlib import Path
 
 import pytest
 
+from rye._files import lock
 from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.keyring.changes import write_changes
 from rye.keyring.key_files import KEY_VARIABLE, PASSPHRASE_VARIABLE
 from rye.keyring.private import Keyring
+from rye.keyring.rotate import plan_rotation, rotate
 from rye.spaces.layout import Layout
 from rye.trust.keys import hide_keys
 from rye.trust.trust_entry import TrustScope
-from rye.trust.trust_file import parse_trust_file
+from rye.trust.trust_file import parse_trust_file, trust_file_bytes
 from rye.trust.trust_store import load_trust
 from rye.verify.policy import check_signers
 from tests.support.effort import tries
@@ -70,15 +72,16 @@ def test_a_key_is_never_overwritten_unless_asked(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_write_left_of_a_key_is_removed(tmp_path: Path) -> None:
-    """A whole private key may be in it; one that is younger than an hour may still be being written."""
+    """A whole private key may be in it; a file whose writer still holds its lock stays."""
     ring = keyring(tmp_path)
     folder = Path(ring.generate().path).parent
-    left, young = (folder / f".private_key.pem.{digit * 16}.tmp" for digit in "ab")
-    for path in (left, young):
+    left, held = (folder / f".{digit * 16}.tmp" for digit in "ab")
+    for path in (left, held):
         path.write_bytes(ANN.to_pem())
-    os.utime(left, (0, 0))
-    ring.generate("other")
-    assert (left.exists(), young.exists()) == (False, True)
+    with held.open("rb") as stream:
+        assert lock(stream.fileno())
+        ring.generate("other")
+    assert (left.exists(), held.exists()) == (False, True)
 
 
 def test_a_passphrase_protects_the_file(tmp_path: Path) -> None:
@@ -189,7 +192,7 @@ def test_a_rotated_key_leaves_owner_and_limits_to_a_new_one(tmp_path: Path) -> N
     """The old key is revoked and kept under another name; with a passphrase, the new one has it too."""
     ring = keyring(tmp_path, passphrase=b"open sesame")
     old = ring.generate("release", owner="Ada", patterns=("ops/*",), encrypt=True)
-    rotated = ring.rotate("release", reason="yearly")
+    rotated = rotate(plan_rotation(ring, "release"), reason="yearly")
     new = rotated.key
     assert (rotated.old, new.encrypted, new.trusted) == (old.fingerprint, True, True)
     assert new.fingerprint not in {old.fingerprint, ""}
@@ -201,6 +204,38 @@ def test_a_rotated_key_leaves_owner_and_limits_to_a_new_one(tmp_path: Path) -> N
     assert (mode(rotated.kept), Path(rotated.kept).stem) == (0o600, kept)
     assert ring.show(kept).fingerprint == old.fingerprint
     assert [key.name for key in ring.list()] == ["release", kept]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "together"),
+    [
+        (("skill:*",), None, ("skill:*",)),
+        (("ops/*", "db/*"), ("tool:ops/a/*", "web/*"), ("tool:ops/a/*",)),
+        (("tool:*",), ("directive:*",), None),
+        (("tool:*/a",), ("ops/*",), ("tool:ops/a",)),
+        (("bundle:shop", "ops/*"), ("bundle:shop", "ops/b"), ("bundle:shop", "ops/b")),
+        (("ops/a",), ("ops/a/*",), None),
+    ],
+)
+def test_attack_a_rotation_that_lifts_limits(
+    tmp_path: Path, one: tuple[str, ...], other: tuple[str, ...] | None, together: tuple[str, ...] | None
+) -> None:
+    """Two trust files of a key: the new key may do what both allow; its export and the list of keys say the same."""
+    ring = keyring(tmp_path)
+    old = ring.generate(patterns=one, not_after=datetime(2031, 1, 1, tzinfo=UTC))
+    second = Path(old.trust_file).with_name("second.toml")
+    second.write_bytes(trust_file_bytes(ring.public_key(), owner="", patterns=other))
+    rows = [row for row in ring.trust.list().keys if row.fingerprint == old.fingerprint]
+    words = ", ".join(together or ("nothing",))
+    assert len(rows) == 2
+    assert all(row.reason.startswith(f"for {words}, until 2031-01-01") for row in rows)
+    exported = parse_trust_file(ring.export_trust_file(), scope=TrustScope.USER)
+    assert (exported.patterns, exported.not_after) == (together or (), datetime(2031, 1, 1, tzinfo=UTC))
+    new = rotate(plan_rotation(ring, "private_key")).key
+    entries = load_trust(user=tmp_path / ".ai").trust.named(new.fingerprint)
+    assert [(entry.patterns, entry.not_after) for entry in entries] == (
+        [(together, datetime(2031, 1, 1, tzinfo=UTC))] if together else []
+    )
 
 
 @pytest.mark.parametrize("is_revoked", [False, True], ids=["", "revoked before"])
@@ -215,7 +250,7 @@ def test_attack_a_rotation_trusts_no_key_that_was_not_trusted(tmp_path: Path, *,
     assert not old.trusted
     if is_revoked:
         write_changes([ring.trust.revoke(str(Path(old.path).with_suffix(".pub")))])
-    new = ring.rotate("release").key
+    new = rotate(plan_rotation(ring, "release")).key
     assert (new.trusted, new.trust_file) == (False, "")
     files = {row.fingerprint: row.code for row in ring.trust.list().keys}
     assert new.fingerprint not in files
@@ -243,7 +278,7 @@ def test_a_rotation_killed_at_any_moment_can_be_run_again(tmp_path: Path) -> Non
         child = os.fork()
         if not child:
             try:
-                keyring(tmp_path).rotate()
+                rotate(plan_rotation(keyring(tmp_path), "private_key"))
             finally:
                 os._exit(0)
         time.sleep(0.012 * trial / count)
@@ -251,7 +286,7 @@ def test_a_rotation_killed_at_any_moment_can_be_run_again(tmp_path: Path) -> Non
         os.waitpid(child, 0)
         keys.add(ring.show().fingerprint)
         assert keys <= {key.fingerprint for key in ring.list()}
-        keys.add(ring.rotate().key.fingerprint)
+        keys.add(rotate(plan_rotation(ring, "private_key")).key.fingerprint)
         held = [key for key in ring.list() if key.trusted]
         assert [(key.name, key.problem) for key in held] == [("private_key", "")]
 
