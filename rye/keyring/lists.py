@@ -11,7 +11,9 @@ from pathlib import Path
 
 from rye._report import Report
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, SigningError
+from rye.items.clients import SKILL_FILE
 from rye.keyring.changes import write_file
+from rye.keyring.plan import PlannedFile
 from rye.options.model import ParameterError
 from rye.spaces.bundles import named_bundle
 from rye.spaces.discover import check_writable, path_in_repository
@@ -19,7 +21,7 @@ from rye.spaces.layout import Layout
 from rye.spaces.lists import files_below, last_seen, list_folder, read_list, save_seen, state_of
 from rye.spaces.model import Root, Space
 from rye.spaces.signed import read_item
-from rye.spaces.snapshot import FOLDER, is_listable
+from rye.spaces.snapshot import FOLDER, is_listable, sweep_below
 from rye.spaces.walk import list_items_of
 from rye.trust.judge import claim_of, judge
 from rye.trust.keys import SigningKey
@@ -30,6 +32,7 @@ from rye.trust.list import (
     ListClaim,
     ListedFile,
     ListFault,
+    Skill,
     SpaceList,
     add_signature,
     compare,
@@ -60,6 +63,7 @@ class ListSigned(Report):
         signers: Owner and fingerprint of each key that signed the present list and may do so.
         changes: How the files differ from the present list. If that does not verify, every file without a valid
             signature of its own.
+        unseen: The changed files that have no valid signature of their own.
         warnings: Why the list may not be valid for this user.
     """
 
@@ -73,11 +77,14 @@ class ListSigned(Report):
     fingerprint: str
     signers: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
+    unseen: tuple[PlannedFile, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
 Confirm = Callable[[ListSigned], None]
-"""Called with the plan before anything is written; an exception from it prevents the write."""
+"""Called with a plan that has unseen files or adds a signature; an exception from it prevents the write."""
+
+_WHY = {"file-added": "new", "file-removed": "removed"}
 
 
 def sign_list(
@@ -116,6 +123,8 @@ def sign_list(
     if days is not None and not 1 <= days <= MAX_DAYS:
         raise ArgumentError("bad-expiry", f"expires is {days}", hint=f"use 1 to {MAX_DAYS} days")
     folder, now = list_folder(root) or root.path, system_clock()
+    if not dry_run:
+        sweep_below(folder)
     files = _read_all(root, folder, allow_hidden=allow_hidden)
     data = read_list(folder) or b""
     if not (files or data):
@@ -125,7 +134,8 @@ def sign_list(
     done, content = work.add() if add else work.write(days)
     if dry_run or done.action == "unchanged":
         return done
-    confirm(done)
+    if add or done.unseen:
+        confirm(done)
     if (read_list(folder) or b"") != data or _read_all(root, folder, allow_hidden=True) != files:
         message = "the files changed after they were shown, so nothing was signed"
         raise SigningError("changed-meanwhile", message, hint="look at them again")
@@ -148,7 +158,10 @@ def _read_all(root: Root, folder: Path, *, allow_hidden: bool) -> dict[str, List
         message = f"{len(hidden)} file(s) hold hidden text: {'; '.join(f'{path}: {hidden[path]}' for path in hidden)}"
         hint = "remove it, or sign with --allow-hidden; nothing was written"
         raise SigningError("hidden-text", message, hint=hint)
-    files = {path: file for path, file in files.items() if file.mode != FOLDER and is_listable(path)}
+    if wrong := [path for path, file in files.items() if file.mode == FOLDER or not is_listable(path)]:
+        message = f"{len(wrong)} file(s) cannot be on a list: {', '.join(wrong)}"
+        hint = "a list names no repository, nothing among private keys and no unfinished file: move or remove them"
+        raise SigningError("unlistable", message, hint=hint)
     check_writable(root, list(files) if folder == root.path else ())
     return files
 
@@ -202,6 +215,8 @@ class _Work:
 
     def _plan(self, action: str, name: str, claim: ListClaim | None) -> ListSigned:
         present = claim.listed if claim else None
+        changes, signed = compare(present.files if present else {}, self.files), self._signed_paths()
+        unseen = [change for change in changes if change.path not in signed]
         return ListSigned(
             action,
             self.root.source,
@@ -212,7 +227,10 @@ class _Work:
             len(self.files),
             str(self.key.public.fingerprint),
             tuple(map(str, claim.signers)) if claim else (),
-            compare(present.files, self.files) if present else self._unsigned(),
+            changes if present else tuple(unseen),
+            tuple(
+                PlannedFile(each.path, str(self.folder / each.path), _WHY.get(each.code, "changed")) for each in unseen
+            ),
         )
 
     def _verified(self) -> ListClaim | None:
@@ -225,11 +243,9 @@ class _Work:
             return state if isinstance(state, ListClaim) else None
         return None
 
-    def _unsigned(self) -> tuple[Change, ...]:
-        """Return every file without a valid signature of its own; trust files in effect are signed."""
-        signed = {
-            os.path.relpath(change.source, self.folder) for change in self.trust.entries if self._is_signed(change)
-        }
+    def _signed_paths(self) -> set[str]:
+        """Return the files with a valid signature of their own; trust files in effect are signed."""
+        signed = {os.path.relpath(entry.source, self.folder) for entry in self.trust.entries if self._is_signed(entry)}
         for root, file in list_items_of([self.root])[0]:
             with suppress(ItemError):
                 read = read_item(root, file.rel_path, file.item_type, file.item_id)
@@ -237,7 +253,10 @@ class _Work:
                 if verdict is Verdict.TRUSTED:
                     path = os.path.relpath(root.path / file.rel_path, self.folder)
                     signed |= {path, f"{path}{DETACHED_SUFFIX}"}
-        return tuple(change for change in compare({}, self.files) if change.path not in signed)
+                    if isinstance(read.detached, Skill) and file.rel_path.endswith(f"/{SKILL_FILE}"):
+                        skill, above = read.detached.folder, path.removesuffix(SKILL_FILE)
+                        signed |= {f"{above}{inner.path}" for inner in skill.files} | {f"{above}{skill.name}"}
+        return signed
 
     def _is_signed(self, entry: TrustEntry) -> bool:
         return bool(entry.signed_by) and self.trust.is_in_effect(entry, self.now)

@@ -1,55 +1,38 @@
-"""Signs many items or none: validates all of them, then writes."""
+"""Plans the signing of many items: all of them are validated, and nothing is written if one is not valid."""
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from enum import StrEnum
-from functools import partial
-from pathlib import Path, PurePosixPath
-from typing import TypeVar, Unpack
+from pathlib import Path
 
-from rye._files import is_half_written, sweep, write_atomically
-from rye._report import Report
-from rye.errors import ArgumentError, Interrupted, ItemError, NotFoundError, RyeError, SigningError
-from rye.keyring.changes import write_file
+from rye._files import real_path
+from rye._text import composed
+from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
+from rye.keyring.jobs import Job, Progress, counted, notes, read_jobs, refuse_others, sweep_beside
+from rye.keyring.plan import BundleFiles, Confirm, SigningPlan, SignReport
 from rye.keyring.private import Keyring
-from rye.keyring.validate import faults, program_problems
 from rye.options.model import check
 from rye.options.search import SIGNED_SPACE
 from rye.spaces.bundles import named_bundle
-from rye.spaces.discover import check_writable
 from rye.spaces.layout import Layout
 from rye.spaces.lists import keys_of_list
-from rye.spaces.model import ItemFile, Root
-from rye.spaces.read import is_detached
-from rye.spaces.signed import ReadItem, SkillFiles, read_item, read_signed, read_skill
-from rye.spaces.snapshot import PLAIN, sweep_below
+from rye.spaces.signed import read_item
 from rye.spaces.state import MAX_SETTINGS, SETTINGS, judge_settings, settings_place
-from rye.spaces.targets import NamedFile, files_to_sign, whole_skills
-from rye.spaces.uncovered import named_files
+from rye.spaces.targets import files_to_sign, whole_skills
 from rye.spaces.walk import list_items_of
 from rye.trust.judge import judge
 from rye.trust.keys import PublicKey, SigningKey
-from rye.trust.line import DETACHED_SUFFIX, SigningTerms, sign_bytes, sign_detached
-from rye.trust.list import SKILL_SIGNATURE, ListedFile, Skill, sign_skill, unlistable, write_rows
-from rye.trust.model import OMS, EnvelopeFormat, Verdict, signer_words
-from rye.trust.reasons import UNCHECKED
+from rye.trust.model import OMS, Verdict, signer_words
 from rye.trust.trust_entry import TrustEntry, TrustScope
 from rye.trust.trust_file import trust_file_bytes, trust_file_name
 from rye.trust.trust_set import TrustSet
 from rye.trust.trust_store import TRUSTED_FOLDER, leads_out, load_trust, read_trust_bytes, system_clock
 
-Progress = Callable[[int, int, str], None] | None  # (files done, all files, the current step)
-_T = TypeVar("_T")
-_LINE = re.compile(r"line (\d+): ")
 _NAMED = 5
-_CAUSES = 10
-"""Maximum number of causes of notes that are reported separately."""
 
 
 class SignMode(StrEnum):
@@ -58,115 +41,6 @@ class SignMode(StrEnum):
     WRITE = "write"
     DRY_RUN = "dry-run"
     CHECK = "check"
-
-
-@dataclass(frozen=True, slots=True)
-class SignedItem(Report):
-    """One file that was signed, or would be; ``changed`` is False if it was already validly signed.
-
-    ``code`` is the reason code of its previous state, judged by the signing key; in a bundle that is signed as a whole,
-    by the bundle's own trust files. It is empty if the signature was valid and of the same format.
-    """
-
-    type: str
-    id: str
-    path: str
-    changed: bool
-    code: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SignReport(Report):
-    """The result of signing: the key's fingerprint, every file, its trust file, and warnings.
-
-    Fingerprint and trust file are empty if a bundle needed no signature; ``removed`` are the trust files that none of
-    its items needed any more.
-    """
-
-    fingerprint: str
-    items: tuple[SignedItem, ...]
-    trust_file: str = ""
-    warnings: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class _Job:
-    """One file to sign, and the state of its signature: key and reason code; the code is empty if it is valid.
-
-    For a skill that is signed as a whole, ``skill`` is its folder and ``files`` are the files in it.
-    """
-
-    root: Root
-    file: ItemFile
-    read: ReadItem
-    skill: str = ""
-    files: tuple[ListedFile, ...] = ()
-    signer: str = ""
-    code: str = ""
-    owner: str = ""
-
-    def judge(self, *trusts: TrustSet) -> None:
-        """Judge the file's signature by some keys and, if they do not accept it, by others."""
-        first, *rest = [self._state(trust) for trust in trusts]
-        if not first[1] or first[1] in UNCHECKED:  # a signature by another key
-            first = next((state for state in (first, *rest) if not state[1]), (rest or [first])[-1])
-        self.signer, self.code, self.owner = first
-
-    def _state(self, trust: TrustSet) -> tuple[str, str, str]:
-        """Return signer, reason code and owner; the code is empty for a valid signature of the current format."""
-        signature = judge(self.read.evidence, origin=self.read.origin, trust=trust, now=system_clock())
-        is_whole = signature.verdict is Verdict.TRUSTED or (signature.code == "outside-skill" and not self.skill)
-        code = "" if is_whole and signature.format in {EnvelopeFormat.V2, OMS} else signature.code
-        return signature.signer, code, signature.owner
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names that select exactly this file: ``type:id``, its id, its path, and the folder of its skill."""
-        places = [str(self.root.path / path) for path in (self.file.rel_path, self.skill) if path]
-        return (f"{self.file.item_type}:{self.file.item_id}", self.file.item_id, *places)
-
-    @property
-    def path(self) -> str:
-        """The path, below the root, of the file that holds the signature: the item itself, or a separate file."""
-        if self.skill:
-            return f"{self.skill}/{SKILL_SIGNATURE}"
-        path = self.file.rel_path
-        return f"{path}{DETACHED_SUFFIX}" if is_detached(path) else path
-
-    @property
-    def held(self) -> bytes | None:
-        """The bytes of the file at :attr:`path` as read; None if there is no such file yet."""
-        detached = self.read.detached
-        if self.skill:
-            return (
-                detached.folder.data
-                if isinstance(detached, Skill) and detached.folder.name == SKILL_SIGNATURE
-                else None
-            )
-        return (
-            detached if isinstance(detached, bytes) else self.read.data if not is_detached(self.file.rel_path) else None
-        )
-
-    def take(self, inside: Mapping[str, bytes]) -> bool:
-        """Take over the new signatures of skills inside this one; return whether any is new."""
-        modes = {file.path: file.mode for file in self.files}
-        taken = [ListedFile(path, modes.get(path, PLAIN), hashlib.sha256(inside[path]).hexdigest()) for path in inside]
-        before, self.files = self.files, tuple({file.path: file for file in (*self.files, *taken)}.values())
-        return self.files != before
-
-    def sign(self, **terms: Unpack[SigningTerms]) -> bytes:
-        """Return the new bytes of :attr:`path`."""
-        if self.skill:
-            return sign_skill(self.files, **terms | {"origin": terms["origin"].of_skill(self.skill)})
-        if is_detached(self.file.rel_path):
-            return sign_detached(self.read.data, **terms)
-        return sign_bytes(self.read.data, suffix=self.read.suffix, **terms)
-
-    def row(self, *, changed: bool) -> SignedItem:
-        """Return the file's row in the report."""
-        path = str(self.root.path / self.file.rel_path)
-        return SignedItem(str(self.file.item_type), self.file.item_id, path, changed, self.code)
 
 
 def sign_targets(
@@ -179,7 +53,7 @@ def sign_targets(
     mode: SignMode = SignMode.WRITE,
     force: bool = False,
     allow_hidden: bool = False,
-    expected: Mapping[str, str] | None = None,
+    confirm: Confirm | None = None,
     progress: Progress = None,
 ) -> SignReport:
     """Sign the items that the texts name in the project or user space.
@@ -194,73 +68,112 @@ def sign_targets(
         mode: Whether files are written. Only writing needs the private key; a check does not validate metadata.
         force: Whether to sign again what the key has validly signed.
         allow_hidden: Whether to sign files with text that a reader does not see.
-        expected: Path → SHA-256 of the only files that may be signed; None for any. For a skill that is signed as a
-            whole, the path of its folder and the digest of the list of its files.
+        confirm: As :data:`Confirm`; None leaves out what a key signed that the user does not trust, unless it is named
+            by itself.
         progress: Called during the work.
 
     Raises:
         ArgumentError: ``bad-space``, ``bad-target`` or ``nothing-to-sign``.
-        SigningError: ``invalid-items`` with every problem of every file, or ``changed-meanwhile`` if they are not the
-            expected ones; nothing has been written then.
+        SigningError: ``invalid-items`` with every problem of every file; nothing has been written then.
         NotFoundError: There is no key.
         ItemError: ``changed-meanwhile``: a file was changed after it was read; it is left unchanged.
+    """
+    jobs, problems, skipped = read_named(
+        texts, layout, space=space, mode=mode, allow_hidden=allow_hidden, progress=progress
+    )
+    refuse_problems(problems)
+    if mode is not SignMode.CHECK:
+        refuse_others(jobs)
+    secret = keyring.signing_key(key, force=force) if mode is SignMode.WRITE else None
+    public = secret.public if secret else _public(keyring, key, mode)
+    others = None if mode is SignMode.CHECK else keyring.trust.load().trust
+    plan = plan_signing(jobs, public, layout, space=space, others=others, replaces=key is not None, force=force)
+    if confirm is None and others is not None:
+        plan = _without_foreign(plan, others)
+    plan = replace(plan, warnings=(*skipped, *notes(plan.jobs), *plan.warnings))
+    if secret is None:
+        return plan.report()
+    if confirm is not None and plan.unseen:
+        confirm(plan)
+    return carry_out(plan, secret, keyring, progress)
+
+
+def carry_out(plan: SigningPlan, secret: SigningKey, keyring: Keyring, progress: Progress) -> SignReport:
+    """Carry out a plan, and warn of signatures that the user's own trust files do not accept."""
+    report = plan.carry_out(secret, progress)
+    rejections = _rejections(counted(plan.jobs, progress, "(checking)"), keyring)
+    return replace(report, warnings=(*report.warnings, *rejections))
+
+
+def read_named(
+    texts: tuple[str, ...],
+    layout: Layout,
+    *,
+    space: str,
+    mode: SignMode = SignMode.WRITE,
+    allow_hidden: bool = False,
+    progress: Progress = None,
+) -> tuple[list[Job], list[str], list[str]]:
+    """Return the files that texts name and that can be signed, problems of others, and messages about skipped links.
+
+    Arguments and errors as for :func:`sign_targets`.
     """
     check(SIGNED_SPACE, space)
     if not texts:
         hint = "name TYPE:ID, a glob such as 'tool:demo/*', or a path; or all of them with --all"
         raise ArgumentError("nothing-to-sign", "no item was named", hint=hint)
-    named, missed, skipped = files_to_sign(texts, layout, space)
+    files, missed, skipped = files_to_sign(texts, layout, space)
     if mode is SignMode.WRITE:
-        _sweep(named)
-    jobs = _read_all(named, missed, progress, validate=mode is not SignMode.CHECK, allow_hidden=allow_hidden)
-    if mode is not SignMode.CHECK:
-        _refuse_others(jobs)
-    secret = keyring.signing_key(key, force=force) if mode is SignMode.WRITE else None
-    public = secret.public if secret else _public(keyring, key, mode)
-    trust = TrustSet(() if public is None else (TrustEntry(public, "", TrustScope.NAMED),), layout.audience)
-    audience = layout.audience if space == "project" else ""
-    user_trust = (keyring.trust.load().trust,) if key is None and mode is not SignMode.CHECK else ()
+        sweep_beside(files)
+    jobs, problems = read_jobs(files, progress, validate=mode is not SignMode.CHECK, allow_hidden=allow_hidden)
+    named = {composed(text) for text in texts}
+    places = {real_path(path) for path in map(os.path.expanduser, texts) if os.path.lexists(path)}
     for job in jobs:
-        job.judge(trust, *user_trust)
-    left_out = () if force or not user_trust else _drop_foreign(jobs, texts, (trust, *user_trust))
-    if expected is not None:
-        _check_expected([job for job in jobs if force or job.code], expected)
-    fingerprint = str(public.fingerprint) if public else ""
-    kept = () if force else _kept(jobs, fingerprint, user_trust)
-    if secret is None:
-        rows = [job.row(changed=force or bool(job.code)) for job in jobs]
-        return SignReport(fingerprint, tuple(rows), warnings=(*skipped, *_notes(jobs), *kept, *left_out))
-    rows = _write(_sign(jobs, secret, audience=audience, force=force), progress)
-    rejections = _rejections(_counted(jobs, progress, "(checking)"), keyring)
-    return SignReport(fingerprint, tuple(rows), warnings=(*skipped, *_notes(jobs), *kept, *left_out, *rejections))
+        is_at = places and not places.isdisjoint(map(real_path, job.paths))
+        job.named = bool(is_at) or not named.isdisjoint(map(composed, (job.ref, job.file.item_id)))
+    return jobs, [*missed, *problems], skipped
 
 
-def _sweep(files: Iterable[NamedFile]) -> None:
-    """Remove what killed writers left beside the files to sign, and anywhere in skills."""
-    for folder in {(root.path / file.rel_path).parent for root, file, _ in files}:
-        sweep(folder)
-    for folder in {root.path / skill for root, _, skill in files if skill}:
-        sweep_below(folder)
-
-
-def _counted(values: Sequence[_T], progress: Progress, doing: str) -> Iterator[_T]:
-    for done, value in enumerate(values, 1):
-        yield value
-        if progress is not None:
-            progress(done, len(values), doing)
-
-
-def _refuse_others(jobs: Iterable[_Job]) -> None:
-    """Refuse to sign files that others may have written, or in a space that is theirs.
+def refuse_problems(problems: Sequence[str]) -> None:
+    """Refuse to sign anything if there is a problem.
 
     Raises:
-        EnvironmentFault: As :func:`rye.spaces.discover.check_writable`.
+        SigningError: ``invalid-items``.
     """
-    below = defaultdict[Root, list[str]](list)
+    if problems:
+        files = len({problem.partition(": ")[0] for problem in problems})
+        message = f"{len(problems)} problem(s) in {files} file(s)"
+        hint = "fix them and sign again; nothing was written"
+        raise SigningError("invalid-items", message, hint=hint, problems=list(problems))
+
+
+def plan_signing(
+    jobs: Sequence[Job],
+    public: PublicKey | None,
+    layout: Layout,
+    *,
+    space: str,
+    others: TrustSet | None = None,
+    replaces: bool = False,
+    force: bool = False,
+) -> SigningPlan:
+    """Return the plan of signing some files, judged by the key, else by other keys of the user.
+
+    Args:
+        jobs: The files.
+        public: The key; None if there is none yet.
+        layout: The spaces, with the audience.
+        space: ``project`` or ``user``.
+        others: The keys that the user trusts; None to compare with the key alone.
+        replaces: Whether to sign what another trusted key has validly signed.
+        force: Whether to sign what is validly signed.
+    """
+    trust = TrustSet(() if public is None else (TrustEntry(public, "", TrustScope.NAMED),), layout.audience)
     for job in jobs:
-        below[job.root] += [job.file.rel_path, *(f"{job.skill}/{file.path}" for file in job.files)]
-    for root, paths in below.items():
-        check_writable(root, paths)
+        job.judge(trust, *(() if others is None or replaces else (others,)))
+    fingerprint = str(public.fingerprint) if public else ""
+    kept = () if others is None or replaces or force else _kept(jobs, fingerprint, (others,))
+    return SigningPlan(tuple(jobs), fingerprint, force, layout.audience if space == "project" else "", kept)
 
 
 def _public(keyring: Keyring, key: str | Path | None, mode: SignMode) -> PublicKey | None:
@@ -281,6 +194,8 @@ def sign_bundle(
     trust: TrustSet | None = None,
     force: bool = False,
     allow_hidden: bool = False,
+    dry_run: bool = False,
+    confirm: Confirm | None = None,
     progress: Progress = None,
 ) -> SignReport:
     """Sign each item of a bundle that is not validly signed, skills as a whole, and its ranking settings.
@@ -296,6 +211,8 @@ def sign_bundle(
         trust: The user's keys; items signed by one of them that is revoked or expired are signed again.
         force: Whether to sign every item again.
         allow_hidden: Whether to sign files with text that a reader does not see.
+        dry_run: Whether to write nothing.
+        confirm: As :data:`Confirm`.
         progress: Called during the work.
 
     Raises:
@@ -305,133 +222,77 @@ def sign_bundle(
         EnvironmentFault: ``project-elsewhere``, ``cannot-write``, or ``unreadable`` for the list.
     """
     roots = named_bundle(root)
-    bundle, home = roots[0].bundle, roots[0].trust_root
-    trusted, inside = home / TRUSTED_FOLDER, home if roots[0].client is None else roots[0].around
-    if leads_out(trusted, inside):
-        raise SigningError("not-a-file", f"{trusted} leads out of {inside}", hint="put a folder there, no link")
+    home = roots[0].trust_root
+    inside = home if roots[0].client is None else roots[0].around
+    if leads_out(home / TRUSTED_FOLDER, inside):
+        message = f"{home / TRUSTED_FOLDER} leads out of {inside}"
+        raise SigningError("not-a-file", message, hint="put a folder there, no link")
     files, missed = list_items_of(roots)
     named = whole_skills([(*item, False) for item in files])
-    _sweep(named)
-    jobs = _read_all(named, [fault.message for fault in missed], progress, allow_hidden=allow_hidden)
-    _refuse_others(jobs)
+    if not dry_run:
+        sweep_beside(named)
+    jobs, problems = read_jobs(named, progress, allow_hidden=allow_hidden)
+    refuse_problems([*(fault.message for fault in missed), *problems])
+    refuse_others(jobs)
     if not jobs:
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
+    secret = key or SigningKey.generate()
+    plan, is_needed = _plan_bundle(roots[0].bundle, home, jobs, secret.public, owner=owner, trust=trust, force=force)
+    if dry_run:
+        return plan.report()
+    if confirm is not None and plan.unseen:
+        confirm(plan)
+    return plan.carry_out(secret if is_needed else None, progress)
+
+
+def _plan_bundle(
+    bundle: str, home: Path, jobs: list[Job], public: PublicKey, *, owner: str, trust: TrustSet | None, force: bool
+) -> tuple[SigningPlan, bool]:
+    """Return the plan of signing a bundle, and whether anything needs a signature."""
     load, needed = load_trust(bundles={bundle: home}, built_in=home), keys_of_list(home)
     for job in jobs:
+        job.named = False
         job.judge(load.trust)
         if trust is not None and not job.code:
-            standing = trust.may_sign(job.signer, job.read.origin, system_clock())
+            standing = trust.may_sign(job.found.signer, job.read.origin, system_clock())
             job.code = standing.code if standing.code in {"revoked", "expired"} else ""
-    fingerprint = trust_file = ""
-    rows = [job.row(changed=False) for job in jobs]
     settings = read_trust_bytes(home / SETTINGS, MAX_SETTINGS) if (home / SETTINGS).is_file() else b""
     if len(settings) > MAX_SETTINGS:
         message = f"{home / SETTINGS} has more than {MAX_SETTINGS:,} bytes"
         raise SigningError("invalid-items", message, hint="shorten it and sign again; nothing was written")
     known = judge_settings(bundle, settings, trust=load.trust, now=system_clock())
     stale = bool(settings) and (force or known.verdict is not Verdict.TRUSTED)
-    if force or stale or any(job.code for job in jobs):
-        secret = key or SigningKey.generate()
-        entry = trust_file_bytes(secret.public, owner=owner, short=True)
-        signed = _sign(jobs, secret, force=force)
-        # before the items, so that items already signed are trusted even after an interruption
-        if not load.trust.named(secret.public.fingerprint):
-            trust_file = str(trusted / trust_file_name(secret.public))
-            write_file(Path(trust_file), entry)
-        rows, fingerprint = _write(signed, progress), str(secret.public.fingerprint)
-        if stale:
-            place = settings_place(bundle)
-            settings = sign_bytes(settings, suffix=".yaml", origin=place, key=secret, now=system_clock())
-            write_file(home / SETTINGS, settings)
-    needed |= {fingerprint, "" if stale else known.signer, *(job.signer for job in jobs if not (job.code or force))}
-    return SignReport(fingerprint, tuple(rows), trust_file, load.warnings, _remove_unneeded(load.trust, needed))
+    is_needed = force or stale or any(job.code for job in jobs)
+    fingerprint = str(public.fingerprint) if is_needed else ""
+    kept = (job.found.signer for job in jobs if not (job.code or force))
+    needed |= {fingerprint, "" if stale else known.signer, *kept}
+    trust_file = None
+    if is_needed and not load.trust.named(public.fingerprint):
+        path = home / TRUSTED_FOLDER / trust_file_name(public)
+        trust_file = (path, trust_file_bytes(public, owner=owner, short=True))
+    more = BundleFiles(
+        trust_file,
+        (home / SETTINGS, settings, settings_place(bundle)) if stale else None,
+        tuple(_unneeded(load.trust, needed)),
+    )
+    return SigningPlan(tuple(jobs), fingerprint, force, "", load.warnings, more), is_needed
 
 
-def _remove_unneeded(trust: TrustSet, needed: set[str]) -> tuple[str, ...]:
-    """Remove the trust files of a bundle whose keys nothing needs, and return their paths.
+def _unneeded(trust: TrustSet, needed: set[str]) -> list[Path]:
+    """Return the trust files of a bundle whose keys nothing needs.
 
-    Files that revoke a key, or may do so, stay. Otherwise its signatures would be valid again if another file names it.
+    Files that revoke a key, or may do so, are needed. Otherwise its signatures would be valid again if another file
+    names it.
     """
-    unneeded = [entry.source for entry in trust.entries if not entry.revoked and entry.fingerprint not in needed]
-    for path in unneeded:
-        write_file(Path(path), None)
-    return tuple(unneeded)
+    unneeded = (entry for entry in trust.entries if not entry.revoked and entry.fingerprint not in needed)
+    return [Path(entry.source) for entry in unneeded]
 
 
-def _read_all(
-    files: Sequence[NamedFile],
-    missed: Sequence[str],
-    progress: Progress,
-    *,
-    validate: bool = True,
-    allow_hidden: bool = False,
-) -> list[_Job]:
-    """Read all files and, if ``validate`` is set, validate them; files that could not be listed are problems too."""
-    jobs, problems = list[_Job](), list(missed)
-    for root, file, skill in _counted(files, progress, "(reading)"):
-        place = (root.path / file.rel_path).relative_to(root.around).as_posix()
-        try:
-            read = read_item(root, file.rel_path, file.item_type, file.item_id)
-            content = _without_unfinished(read_skill(root, skill)) if skill else SkillFiles((), ())
-            programs = [*program_problems(root, skill, content.files)] if validate else []
-        except ItemError as error:
-            problems.append(f"{place}: {error.message.removeprefix(f'{file.rel_path}: ')}")
-            continue
-        problems_of_item = faults(read, root) if validate else ()
-        hidden = (read.hidden, *content.hidden) if validate and not allow_hidden else ()
-        problems_of_item = (*problems_of_item, *programs, unlistable(content.files), *map(_hidden_problem, hidden))
-        problems += [f"{place}: {fault}" for fault in problems_of_item if fault]
-        jobs.append(_Job(root, file, read, skill, content.files))
-    if problems:
-        message = f"{len(problems)} problem(s) in {len(files) + len(missed)} file(s)"
-        hint = "fix them and sign again; nothing was written"
-        raise SigningError("invalid-items", message, hint=hint, problems=problems)
-    return jobs
-
-
-def _without_unfinished(content: SkillFiles) -> SkillFiles:
-    """Leave out the files that another process is writing."""
-    return content._replace(files=tuple(file for file in content.files if not is_half_written(_name(file))))
-
-
-def _name(file: ListedFile) -> str:
-    return file.path.rpartition("/")[2]
-
-
-def _hidden_problem(said: str) -> str:
-    return f"hidden text: {said}; remove it, or sign with --allow-hidden" if said else ""
-
-
-def _notes(jobs: Sequence[_Job]) -> tuple[str, ...]:
-    """Return notes on metadata that is not YAML, and on missing descriptions: one note per cause, with the files."""
-    own = [job for job in jobs if job.root.client is None and not job.read.item.description]
-    bare = [(job.file.rel_path, "there is no description; a search has only its name to show") for job in own]
-    not_yaml = [(job.file.rel_path, job.read.item.note) for job in jobs if job.read.item.note]
-    return _notes_warnings([*not_yaml, *bare])
-
-
-def _notes_warnings(notes: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Return a sentence for each cause of notes on metadata, with the number of files and the first few names.
-
-    Args:
-        notes: The name of each file and its note.
-    """
-    causes = defaultdict[str, list[str]](list)
-    for name, note in notes:
-        match = _LINE.search(note)
-        cause = note.replace(match[0], "", 1) if match else note
-        if cause not in causes and len(causes) == _CAUSES:
-            cause = "the metadata is not YAML for other causes, and was read line by line"
-        causes[cause].append(f"{name} (line {match[1]})" if match else name)
-    counts = {cause: "1 file" if len(names) == 1 else f"{len(names):,} files" for cause, names in causes.items()}
-    return tuple(f"{cause}: {counts[cause]}, {named_files(names)}" for cause, names in causes.items())
-
-
-def _kept(jobs: Iterable[_Job], fingerprint: str, trusts: Iterable[TrustSet]) -> tuple[str, ...]:
+def _kept(jobs: Iterable[Job], fingerprint: str, trusts: Iterable[TrustSet]) -> tuple[str, ...]:
     """Return warnings about signatures of other keys that were left unchanged."""
-    counts = Counter(job.signer for job in jobs if not job.code and job.signer != fingerprint)
+    counts = Counter(job.found.signer for job in jobs if not job.code and job.found.signer != fingerprint)
     named = {signer: entry.owner for trust in trusts for signer in counts for entry in trust.named(signer)[:1]}
-    owners = {job.signer: job.owner for job in jobs} | named
+    owners = {job.found.signer: job.found.owner for job in jobs} | named
     return tuple(
         f"left as {owners[signer] or 'their owner'} signed {'it' if count == 1 else f'them: {count:,} items'}, "
         f"with {signer_words(signer)}; --force signs with your key"
@@ -439,27 +300,24 @@ def _kept(jobs: Iterable[_Job], fingerprint: str, trusts: Iterable[TrustSet]) ->
     )
 
 
-def _drop_foreign(jobs: list[_Job], texts: Sequence[str], trusts: Sequence[TrustSet]) -> tuple[str, ...]:
-    """Leave out items signed by a key that no trust set knows, unless they are named one by one.
+def _without_foreign(plan: SigningPlan, trust: TrustSet) -> SigningPlan:
+    """Leave out items signed by a key that the user does not know, unless they are named one by one.
 
     A signer answers for the text, and nobody should answer for a stranger's text in passing.
-
-    Returns:
-        A warning that names them.
     """
-    named = {name for text in texts for name in (text, os.path.abspath(text))}  # noqa: PTH100 - links stay
-    signed = [job for job in jobs if job.code and (job.signer or job.read.evidence.format == OMS)]
-    foreign = [job for job in signed if not any(trust.named(job.signer) for trust in trusts)]
-    left = [job for job in foreign if named.isdisjoint(job.names)]
-    jobs[:] = [job for job in jobs if job not in left]
+    signed = [job for job in plan.to_sign if job.found.signer or job.read.evidence.format == OMS]
+    foreign = [job for job in signed if job.found.signer != plan.fingerprint and not trust.named(job.found.signer)]
+    left = [job for job in foreign if not job.named]
     if not left:
-        return ()
-    refs = [f"{job.file.item_type}:{job.file.item_id}" for job in left]
-    names = f"{', '.join(refs[:_NAMED])}{f' and {len(refs) - _NAMED} more' if len(refs) > _NAMED else ''}"
-    return (f"left as a key signed them that you do not trust: {names}; read them, then name each one to sign it",)
+        return plan
+    names = ", ".join(job.ref for job in left[:_NAMED])
+    more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+    said = f"left as a key signed them that you do not trust: {names}{more}; read them, then name each one to sign it"
+    jobs = tuple(job for job in plan.jobs if job not in left)
+    return replace(plan, jobs=jobs, warnings=(*plan.warnings, said))
 
 
-def _rejections(jobs: Iterable[_Job], keyring: Keyring) -> tuple[str, ...]:
+def _rejections(jobs: Iterable[Job], keyring: Keyring) -> tuple[str, ...]:
     """Return why signatures just made are not valid for this user, once for each reason."""
     trust, now = keyring.trust.load().trust, system_clock()
     reasons: dict[str, str] = {}
@@ -471,66 +329,5 @@ def _rejections(jobs: Iterable[_Job], keyring: Keyring) -> tuple[str, ...]:
             continue
         signature = judge(read.evidence, origin=read.origin, trust=trust, now=now)
         if signature.verdict is not Verdict.TRUSTED:
-            ref = f"{job.file.item_type}:{job.file.item_id}"
-            reasons.setdefault(signature.code, f"{ref} is signed, but {signature.verdict}: {signature.reason}")
+            reasons.setdefault(signature.code, f"{job.ref} is signed, but {signature.verdict}: {signature.reason}")
     return tuple(reasons.values())
-
-
-def _sign(jobs: Sequence[_Job], key: SigningKey, *, audience: str = "", force: bool) -> list[tuple[_Job, bytes | None]]:
-    """Return each file with the new bytes of its signature file, unchanged if the signature is valid."""
-    now, signed = system_clock(), list[tuple[_Job, bytes | None]]()
-    # for each skill: path in it → signature of an inner skill
-    inside = defaultdict[tuple[Root, str], dict[str, bytes]](dict)
-    for job in jobs:
-        after = job.held
-        if (job.skill and job.take(inside[job.root, job.skill])) or force or job.code:
-            after = job.sign(origin=job.read.origin, key=key, audience=audience, now=now)
-        if job.skill and after is not None:
-            for folder in PurePosixPath(job.skill).parents:
-                inside[job.root, str(folder)][job.path.removeprefix(f"{folder}/")] = after
-        signed.append((job, after))
-    return signed
-
-
-def _check_expected(jobs: Sequence[_Job], expected: Mapping[str, str]) -> None:
-    """Refuse to sign skills that were not reviewed, and files that differ from the reviewed ones."""
-    for job in jobs:
-        path = str(job.root.path / (job.skill or job.file.rel_path))
-        if job.skill and path not in expected:
-            message = f"{job.file.rel_path} is a skill, which is signed with every file in its folder"
-            raise ArgumentError("bad-target", message, hint=f"the user runs: rye sign directive:{job.skill}")
-        data = write_rows(job.files) if job.skill else job.read.data
-        if expected.get(path) != hashlib.sha256(data).hexdigest():
-            message = f"{job.file.rel_path} is not what was to be signed"
-            raise SigningError("changed-meanwhile", message, hint="look at the files, then sign them", path=path)
-
-
-def _check_unchanged(job: _Job) -> None:
-    """Raise ``changed-meanwhile`` if anything that the signature covers differs from what was read."""
-    if job.skill:
-        known, present = {file.path for file in job.files}, read_skill(job.root, job.skill).files
-        covered = (row for row in present if row.path in known or not is_half_written(_name(row)))  # not the new .sig
-        is_same = write_rows(covered) == write_rows(job.files)
-    else:
-        is_same = read_signed(job.root, job.file.rel_path) == (job.read.data, job.read.detached)
-    if not is_same:
-        message = f"{job.file.rel_path} was changed while it was being signed; it is left as it is"
-        hint = "look at it and sign again; files signed before it stay signed"
-        raise ItemError("changed-meanwhile", message, hint=hint, path=job.file.rel_path)
-
-
-def _write(signed: Sequence[tuple[_Job, bytes | None]], progress: Progress) -> list[SignedItem]:
-    """Write the signed files; a file that changed since it was read is left unchanged and raises an error."""
-    rows = list[SignedItem]()
-    for job, after in _counted(signed, progress, "(writing)"):
-        if after is not None and after != job.held:
-            done = f"signed {sum(row.changed for row in rows)} of {len(signed)} files"
-            try:
-                write_atomically(job.root.path / job.path, after, ready=partial(_check_unchanged, job))
-            except RyeError as error:
-                raise error.preceded(f"{done}, then: ") from None
-            except KeyboardInterrupt:
-                hint = "the same command signs the rest"
-                raise Interrupted(f"interrupted: {done}", hint=hint) from None
-        rows.append(job.row(changed=after != job.held))
-    return rows

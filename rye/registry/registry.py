@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from rye.index.refresh import RefreshReport
     from rye.index.vectors import VectorReport
     from rye.keyring.lists import ListSigned
+    from rye.keyring.plan import Confirm, SignReport
     from rye.keyring.private import Passphrase
-    from rye.keyring.sign_items import SignReport
     from rye.keyring.trust_list import TrustReport
     from rye.registry.doctor import DoctorReport
     from rye.registry.findability import Findability
@@ -508,7 +508,7 @@ class Registry:
         check: bool = False,
         force: bool = False,
         allow_hidden: bool = False,
-        expected: Mapping[str, str] | None = None,
+        confirm: Confirm | None = None,
         passphrase: Passphrase = None,
     ) -> SignReport:
         """Validate and sign items of the project or user space; nothing is written unless all of them are valid.
@@ -523,7 +523,8 @@ class Registry:
             check: Only report what lacks a valid signature of this key, without validating metadata.
             force: Also sign items that have a valid signature.
             allow_hidden: Also sign files with text that a reader does not see, see :mod:`rye.items.hidden`.
-            expected: Path → SHA-256 of the files that may be signed, as reviewed; None for any.
+            confirm: Called with the plan if it has files that are not named by themselves; an exception prevents the
+                write. None leaves out what a key signed that the user does not trust, unless it is named by itself.
             passphrase: The passphrase of an encrypted key, or a function that asks for it; ``RYE_KEY_PASSPHRASE`` comes
                 first.
 
@@ -544,7 +545,7 @@ class Registry:
             mode=SignMode.CHECK if check else SignMode.DRY_RUN if dry_run else SignMode.WRITE,
             force=force,
             allow_hidden=allow_hidden,
-            expected=expected,
+            confirm=confirm,
             progress=self._progress,
         )
 

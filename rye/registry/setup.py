@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,9 +15,11 @@ from rye._files import sweep, write_atomically
 from rye._report import Report
 from rye._resources import items_root
 from rye._text import quote
-from rye.errors import ArgumentError, EnvironmentFault, Interrupted, ItemError, NotFoundError
+from rye.errors import ArgumentError, EnvironmentFault, Interrupted, NotFoundError, SigningError
 from rye.items.clients import SKILL_FILE
+from rye.keyring.jobs import Job, notes
 from rye.keyring.private import Keyring, Passphrase
+from rye.keyring.sign_items import SignMode, carry_out, plan_signing, read_named, refuse_problems
 from rye.registry.new_files import (
     LeftOut,
     NewFile,
@@ -34,10 +35,8 @@ from rye.spaces.layout import Layout
 from rye.spaces.lists import list_folder
 from rye.spaces.model import FOLDER, Root, Space
 from rye.spaces.nested import look_below
-from rye.spaces.signed import SkillFiles, read_skill
 from rye.spaces.snapshot import sweep_below
-from rye.spaces.targets import files_to_sign
-from rye.trust.list import LIST_FILE, SKILL_SIGNATURE, unlistable, write_rows
+from rye.trust.list import LIST_FILE, SKILL_SIGNATURE
 
 if TYPE_CHECKING:
     from rye.index.refresh import Progress
@@ -126,19 +125,18 @@ class Setup:
         self.folder = project_folder(layout)
         check_writable(project_root(self.folder))
         self._base = Root(Space.PROJECT, self.folder)
-        self._signs, self._passphrase = signs, passphrase
+        self._signs, self._progress = signs, progress
         self._keyring = Keyring(layout, passphrase=passphrase)
-        self._registry = Registry(self.folder, progress=progress)
         sweep(self.folder)
         sweep_spaces(layout, Space.PROJECT)
-        verified = self._registry.verify(space="project")
+        verified = Registry(self.folder, progress=progress).verify(space="project")
         self._warnings = list(verified.problems)
         unsigned = [item for item in verified.items if item.signature.code == "no-envelope"] if signs else []
         with_signature = [item for item in verified.items if signs or item.signature.code != "no-envelope"]
         self._places = [place for item in with_signature if (place := _client_place(item, self.folder))]
-        self._expected = dict[str, str]()
+        self._layout = layout
         self._dot_names = [os.path.relpath(path, self.folder) for path in look_below(self.folder).dot_names]
-        refs = self._review(layout, unsigned) if unsigned else []
+        self._to_sign = self._review(unsigned) if unsigned else []
         counts = Counter(item.verdict for item in verified.items if item.verdict not in ("trusted", "unsigned"))
         self._warnings += [f"{count} {verdict}, left as they are: see rye verify" for verdict, count in counts.items()]
         left_out = LeftOut()
@@ -156,39 +154,32 @@ class Setup:
             (*write_files(self._base, self._files(fingerprint), dry_run=True), *self._extend(dry_run=True)),
             fingerprint,
             signs and not fingerprint,
-            (*refs, *(file.ref for file in self._imported)) if signs else (),
+            (*(job.ref for job in self._to_sign), *(file.ref for file in self._imported)) if signs else (),
             warnings=tuple(self._warnings),
         )
 
-    def _review(self, layout: Layout, unsigned: Sequence[VerifiedItem]) -> list[str]:
-        """Return ``type:id`` of the items to sign, a skill with its folder; store the digests of reviewed files.
+    def _review(self, unsigned: Sequence[VerifiedItem]) -> list[Job]:
+        """Return the files to sign, a skill with its folder, as they are now.
 
         Items that lost their signature since the last commit, or whose bytes differ from the list, are not signed
         again.
         """
         from rye.verify.advice import Adviser
 
-        fixes = Adviser.find()
-        digests = {item.path: item.digest for item in unsigned}
-        hidden = {item.path: item.hidden for item in unsigned}
-        refs = []
-        for root, file, skill in files_to_sign(tuple(map(_place_to_sign, unsigned)), layout, "project")[0]:
-            path = str(root.path / file.rel_path)
-            try:
-                content = read_skill(root, skill) if skill else SkillFiles((), ())
-                files = content.files
-                why = unlistable(files) or next(filter(None, (hidden[path], *content.hidden)), "")
-            except ItemError as error:
-                why = error.message
-            if fixes.was_signed(root, file.rel_path):
+        fixes, known, jobs = Adviser.find(), {item.path for item in unsigned}, list[Job]()
+        places = tuple(map(_place_to_sign, unsigned))
+        found, problems, _ = read_named(places, self._layout, space="project", mode=SignMode.DRY_RUN)
+        self._warnings += [f"left as it is: {problem}" for problem in problems]
+        for job in found:
+            path = str(job.root.path / job.file.rel_path)
+            why = "" if path in known else "it is signed already"
+            if fixes.was_signed(job.root, job.file.rel_path):
                 why = "it had a signature in the last commit or on the list: see rye verify"
-            if why or path not in digests:
-                self._warnings.append(f"left as it is: {path}: {why or 'it is signed already'}")
-                continue
-            place = str(root.path / skill) if skill else path
-            self._expected[place] = hashlib.sha256(write_rows(files)).hexdigest() if skill else digests[path]
-            refs.append(f"{file.item_type}:{file.item_id}")
-        return refs
+            if why:
+                self._warnings.append(f"left as it is: {path}: {why}")
+            else:
+                jobs.append(job)
+        return jobs
 
     def _fingerprint(self) -> str:
         """Return the fingerprint of the signing key; empty if there is none yet."""
@@ -244,16 +235,32 @@ class Setup:
         plan = self.plan
         key = plan.key or (self._keyring.generate(owner=owner, trust=True).fingerprint if self._signs else "")
         files = (*write_files(self._base, self._files(key)), *self._extend(dry_run=False))
-        new = {file.path for file in files if file.action == "written"}
-        imported = {str(self._base.path / file.rel_path): file.data for file in self._imported}
-        expected = self._expected | {
-            path: hashlib.sha256(data).hexdigest() for path, data in imported.items() if path in new
-        }
+        jobs = [*self._to_sign, *self._read_imported({file.path for file in files if file.action == "written"})]
         warnings = plan.warnings
-        if self._signs and expected:
-            report = self._registry.sign(*expected, expected=expected, passphrase=self._passphrase)
-            warnings += report.warnings
+        if self._signs and jobs:
+            secret = self._keyring.signing_key()
+            planned = plan_signing(jobs, secret.public, self._layout, space="project")
+            warnings += (*notes(jobs), *carry_out(planned, secret, self._keyring, self._progress).warnings)
         return replace(plan, files=files, key=key, done=True, warnings=warnings)
+
+    def _read_imported(self, new: Collection[str]) -> list[Job]:
+        """Return the files that were imported, to sign them.
+
+        Raises:
+            SigningError: ``changed-meanwhile``: one of them is not what was written.
+        """
+        written = {str(self._base.path / file.rel_path): file.data for file in self._imported}
+        paths = tuple(path for path in written if path in new)
+        if not (paths and self._signs):
+            return []
+        layout = Layout.find(project=self.folder, user=None, bundles=None)
+        jobs, problems, _ = read_named(paths, layout, space="project", progress=self._progress)
+        refuse_problems(problems)
+        for job in jobs:
+            if job.read.data != written[str(job.root.path / job.file.rel_path)]:
+                message = f"{job.file.rel_path} is not what was written"
+                raise SigningError("changed-meanwhile", message, hint="look at it, then sign it")
+        return jobs
 
 
 def sweep_spaces(layout: Layout, *spaces: str) -> None:

@@ -6,6 +6,9 @@ import importlib.util
 import os
 import shutil
 
+import pytest
+
+from rye.errors import SigningError
 from rye.verify.report import Finding
 from rye.verify.run import start_verification
 from tests.support.attacks import (
@@ -135,7 +138,9 @@ def files_where_rye_keeps_its_own(arena: Arena) -> Found:
         found = [each for each in run if isinstance(each, Finding)]
         base = f"{arena.sim.root('project')}/"
         assert sorted(each.item.path.removeprefix(base) for each in found) == expected
-    arena.list_items()
+    with pytest.raises(SigningError) as caught:
+        arena.list_items()
+    assert caught.value.code == "unlistable"
     return arena.verify("--require-list")
 
 

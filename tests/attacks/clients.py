@@ -140,7 +140,7 @@ def folder_of_a_client_that_is_a_link(arena: Arena) -> None:
     (arena.sim.project / ".agents").symlink_to(out)
     (arena.sim.project / ".cursor").mkdir()
     (arena.sim.project / ".cursor/skills").symlink_to("/")
-    main(["sign", "--all", "--project", str(arena.sim.project)])
+    main(["sign", "--yes", "--all", "--project", str(arena.sim.project)])
     assert (out / "skills/own/SKILL.md").read_text() == EVIL
     assert {hit.id for hit in arena.sim.registry().search("", space="project").results} == {
         "demo/hello",

@@ -91,7 +91,7 @@ def project_open_to_others(arena: Arena) -> None:
     root.chmod(0o777)
     arena.sim.write("project", OTHER, TEXT)
     with chdir(arena.sim.project):
-        assert main(["sign", "--all"]) == 2
+        assert main(["sign", "--yes", "--all"]) == 2
     arena.sim.delete("project", OTHER)
     warnings = arena.sim.registry().verify(space="project").warnings
     assert any("can be written by everybody" in text for text in warnings)
@@ -106,7 +106,7 @@ def items_open_to_others(arena: Arena) -> None:
         mode = (project / place).stat().st_mode
         (project / place).chmod(0o777)
         with chdir(project):
-            assert main(["sign", "--all"]) == 2
+            assert main(["sign", "--yes", "--all"]) == 2
             assert main(["new", "tool", "demo/mine.py"]) == (2 if place == ".ai/tools/demo" else 0)
             (project / ".ai/tools/demo/mine.py").unlink(missing_ok=True)
         registry = arena.sim.registry()
@@ -119,7 +119,7 @@ def items_open_to_others(arena: Arena) -> None:
         (project / place).unlink()
     arena.hello.chmod(0o666)
     with chdir(project):
-        assert main(["sign", "--list"]) == 2
+        assert main(["sign", "--yes", "--list"]) == 2
 
 
 @attack
@@ -242,7 +242,7 @@ def signed_with_a_revoked_key(arena: Arena) -> None:
     """The user's own key is revoked, and a script of theirs goes on signing with it."""
     arena.sim.revoke(ANN)
     before = arena.hello.read_bytes()
-    assert main(["sign", "--all", "--project", str(arena.sim.project)]) == 2
+    assert main(["sign", "--yes", "--all", "--project", str(arena.sim.project)]) == 2
     assert arena.hello.read_bytes() == before
 
 

@@ -107,7 +107,7 @@ def instructions_moved_to_another_folder(arena: Arena) -> None:
     (arena.sim.project / ".git").mkdir()
     fixture = arena.sim.project / "tests/fixtures/shop/AGENTS.md"
     lay(fixture.parent, {"AGENTS.md": DIRECTIVE.decode(), ".claude/commands/x.md": DIRECTIVE.decode()})
-    assert main(["sign", "--all", "--project", str(fixture.parent)]) == 0
+    assert main(["sign", "--yes", "--all", "--project", str(fixture.parent)]) == 0
     assert arena.verify().codes <= {"ok"}
     command = fixture.parent / ".claude/commands/x.md"
     (arena.sim.project / ".claude/commands").mkdir(parents=True)

@@ -24,7 +24,7 @@ def signed(arena: Arena, files: Mapping[str, str] = FILES, folder: Path | None =
     top = lay(folder or arena.sim.project, files)
     (top / ".ai").mkdir(exist_ok=True)
     git(top, "init", "-q")
-    assert run("sign", "--all", "--project", str(top))[0] == 0
+    assert run("sign", "--all", "--yes", "--project", str(top))[0] == 0
     return commit(top)
 
 
@@ -221,7 +221,7 @@ def links_that_git_wrote_as_files(arena: Arena) -> Found:
     upstream = project.rename(arena.sim.folder / "upstream")
     git(arena.sim.folder, "clone", "-q", str(upstream), str(project), settings={"core.symlinks": "false"})
     assert (project / "CLAUDE.md").read_bytes() == b"AGENTS.md"
-    for words in (["sign", "--all"], ["sign", "--force", str(project / "CLAUDE.md")]):
+    for words in (["sign", "--all", "--yes"], ["sign", "--force", str(project / "CLAUDE.md")]):
         assert run(*words, "--project", str(project))[0] == 0
         assert (project / "CLAUDE.md").read_bytes() == b"AGENTS.md"
     (shown,) = arena.sim.fresh().search("kind", space="project").results

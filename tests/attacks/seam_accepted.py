@@ -58,7 +58,9 @@ def second_signer_is_the_first_one_again(arena: Arena) -> Answer:
 def second_signer_is_of_another_audience(arena: Arena) -> Answer:
     """The second line was made for another registry."""
     arena.sim.trust(BEA, owner="bea")
-    assert run("sign", "--all", "--force", "--audience", "acme/ops", "--project", str(arena.sim.project))[0] == 0
+    assert (
+        run("sign", "--yes", "--all", "--force", "--audience", "acme/ops", "--project", str(arena.sim.project))[0] == 0
+    )
     arena.list_items(audience="acme/ops")
     add_line(arena, key=BEA, audience="acme/other")
     second, first, *rest = arena.list.read_bytes().splitlines(keepends=True)

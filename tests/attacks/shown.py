@@ -16,7 +16,8 @@ import pytest
 
 from rye._text import Advice
 from rye.cli import main
-from rye.errors import ItemError, SigningError
+from rye.errors import ItemError
+from rye.keyring.plan import SigningPlan
 from rye.mcp.text import Mark, sections_text
 from rye.verify.advice import Adviser, Signers
 from rye.verify.report import Finding
@@ -344,9 +345,14 @@ def file_swapped_while_it_is_signed(arena: Arena) -> None:
             arena.sim.registry().sign("tool:demo/other")
     assert (caught.value.code, other.read_text()) == ("changed-meanwhile", "evil()\n")
     arena.sim.write("project", OTHER, TEXT)
-    with pytest.raises(SigningError) as refusal:
-        arena.sim.registry().sign("tool:demo/*", expected={str(other): "0" * 64})
-    assert (refusal.value.code, other.read_text()) == ("changed-meanwhile", TEXT)
+
+    def change(_: SigningPlan) -> None:
+        other.write_text("evil()\n", encoding="utf-8")
+
+    with pytest.raises(ItemError) as refusal:
+        arena.sim.registry().sign("tool:demo/*", confirm=change)
+    assert (refusal.value.code, other.read_text()) == ("changed-meanwhile", "evil()\n")
+    arena.sim.write("project", OTHER, TEXT)
 
 
 @attack

@@ -90,7 +90,7 @@ def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
 def test_public_key_of_ssh_is_trusted_and_what_it_signs_counts(desk: Desk) -> None:
     """A tool, a whole skill and the list of a space; the owner is the comment of the key."""
     assert desk.run("trust", "add", f"{desk.key}.pub", "--yes") == 0
-    assert desk.run("sign", "--all", "--ssh", str(desk.key)) == 0
+    assert desk.run("sign", "--yes", "--all", "--ssh", str(desk.key)) == 0
     items = desk.items()
     assert {each["code"] for each in items.values()} == {"ok"}
     assert {each["owner"] for each in items.values()} == {"ann@example.com"}

@@ -29,6 +29,7 @@ from tests.attacks import (
     seam_costs,
     seam_gaps,
     seam_places,
+    seam_plan,
     seam_text,
     seam_told,
     shown,
@@ -132,7 +133,7 @@ def test_an_attack_is_what_its_row_says(name: str, arena: Arena) -> None:
     assert found.well >= (codes if state == "open" else frozenset())
 
 
-SEAMS = (seam_accepted, seam_claims, seam_costs, seam_gaps, seam_places, seam_text, seam_told)
+SEAMS = (seam_accepted, seam_claims, seam_costs, seam_gaps, seam_places, seam_plan, seam_text, seam_told)
 """Attacks on what two parts of rye could decide differently, which enter themselves into :data:`ROWS`."""
 
 FAILING: dict[str, str] = {}

@@ -77,7 +77,7 @@ def old_list_served_again(arena: Arena) -> None:
 @attack
 def old_list_served_to_its_writer(arena: Arena) -> None:
     """The same on the machine that signed the newest list, and looked at nothing since."""
-    command = ["sign", "--list", "--project", str(arena.sim.project)]
+    command = ["sign", "--yes", "--list", "--project", str(arena.sim.project)]
     assert main(command) == 0
     old_list, old_item = arena.list.read_bytes(), arena.hello.read_bytes()
     sign_later(arena)

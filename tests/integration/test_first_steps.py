@@ -216,7 +216,7 @@ def test_a_frame_says_what_was_asked(rye: Newcomer, kind: str, name: str, path: 
     assert "is there already" in rye("new", kind, name, status=2)
     assert rye.files() == before
     rye("keys", "generate")
-    rye("sign", "--all")
+    rye("sign", "--yes", "--all")
     rye("verify", "--space", "project")
 
 
@@ -252,7 +252,7 @@ def test_files_from_elsewhere_become_items(rye: Newcomer) -> None:
     ]
     assert {"empty.md", "g.png"} == {text.split(": ")[1].rpartition("/")[2] for text in said["warnings"]}
     rye("keys", "generate")
-    rye("sign", "--all")
+    rye("sign", "--yes", "--all")
     found = json.loads(rye("show", "knowledge:in/d", "--json"))
     assert (found["title"], found["metadata"]["imported_name"], found["tags"]) == ("Other Name", "Other Name", ["t"])
     shown = json.loads(rye("show", "knowledge:in/a-b", "--json"))
@@ -283,7 +283,7 @@ def test_what_others_signed_is_left_alone(rye: Newcomer) -> None:
     rye("new", "knowledge", "theirs")
     rye("new", "knowledge", "altered")
     rye("keys", "generate", "eve", "--no-trust")
-    rye("sign", "--all", "--key", "eve")
+    rye("sign", "--yes", "--all", "--key", "eve")
     with (rye.work / ".ai/knowledge/altered.md").open("a", encoding="utf-8") as stream:
         stream.write("evil\n")
     rye("new", "knowledge", "mine")
@@ -412,7 +412,7 @@ def test_a_repository_of_somebody_else_leads_to_its_trust_as_a_bundle(rye: Newco
     publisher = Newcomer(tmp_path / "publisher")
     publisher.write(**{"skills/lint/SKILL.md": SKILL.replace("pdf", "lint"), ".claude-plugin/plugin.json": "{}"})
     publisher("keys", "generate", "--owner", "Ann")
-    publisher("sign", "--bundle", ".")
+    publisher("sign", "--yes", "--bundle", ".")
     bundle = str(publisher.work)
     said = rye("verify", bundle, status=1)
     assert f"fix: rye trust bundle {bundle}" in said
@@ -422,7 +422,7 @@ def test_a_repository_of_somebody_else_leads_to_its_trust_as_a_bundle(rye: Newco
     rye("verify", "--bundle", bundle)
 
 
-@pytest.mark.parametrize("command", [("sign", "--all"), ("sign", "--bundle", ".")])
+@pytest.mark.parametrize("command", [("sign", "--yes", "--all"), ("sign", "--yes", "--bundle", ".")])
 def test_a_merge_conflict_is_not_signed(rye: Newcomer, command: tuple[str, ...]) -> None:
     """It is named with its line; an example of one that is indented is signed."""
     rye("keys", "generate", "--owner", "ann")
@@ -438,7 +438,7 @@ def test_a_list_keeps_its_name_under_a_new_key(rye: Newcomer) -> None:
     """Also that of skills at the top of a repository, which is a project of its own then."""
     rye("keys", "generate", "--owner", "ann")
     rye.write(**{"skills/pdf/SKILL.md": SKILL})
-    rye("sign", "--bundle", ".")
+    rye("sign", "--yes", "--bundle", ".")
     assert "list work, number 1" in rye("sign", "--list", "--bundle", ".", "--yes")
     rotated = rye("keys", "rotate", "--yes")
     assert ("RYE_KEY_PASSPHRASE protects it" in rotated, "--passphrase" in rotated) == (True, False)

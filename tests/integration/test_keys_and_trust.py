@@ -50,7 +50,7 @@ def secrets_of(pem: bytes, passphrase: bytes | None = None) -> tuple[bytes, ...]
 def test_from_no_key_to_a_trusted_project(shop: Workshop) -> None:
     """Without a key signing says what to do; one command later all is signed, trusted, and checked."""
     assert (shop.run("keys", "list").status, shop.run("sign", "--all", "--check").status) == (1, 2)
-    missing = shop.run("sign", "--all")
+    missing = shop.run("sign", "--yes", "--all")
     assert (missing.status, "rye keys generate" in missing.err) == (2, True)
     made = shop.run("keys", "generate", "--owner", "Ada")
     assert made.status == 0, made.err
@@ -59,7 +59,7 @@ def test_from_no_key_to_a_trusted_project(shop: Workshop) -> None:
     assert shop.run("sign", "--all", "--dry-run").status == 0
     assert shop.run("sign", "--all", "--check").status == 1
     assert shop.run("verify", "--space", "project").status == 1
-    signed = shop.run("sign", "--all")
+    signed = shop.run("sign", "--yes", "--all")
     assert (signed.status, "7 items signed with key" in signed.out) == (0, True), signed.err
     assert shop.run("verify", "--space", "project").status == 0
     again = shop.run("sign", "--all", "--check")
@@ -85,7 +85,7 @@ def test_attack_a_second_key_of_a_name_that_is_trusted(shop: Workshop, tmp_path:
 def test_a_rotated_key_signs_again_what_the_old_one_had_signed(shop: Workshop) -> None:
     """Without ``--sign`` all that the old key signed is revoked; with it all is trusted, but for what was changed."""
     shop.run("keys", "generate", "--owner", "Ada")
-    shop.run("sign", "--all")
+    shop.run("sign", "--yes", "--all")
     items = answer(shop.run("verify", "--space", "project", "--json"))["items"]
     tampered = Path(items[0]["path"])
     tampered.write_bytes(tampered.read_bytes() + b"\n# more\n")
@@ -110,7 +110,7 @@ def test_a_team_shares_keys(shop: Workshop, tmp_path: Path) -> None:
     other = Workshop(shop.project, {**shop.env, "USER_SPACE": str(tmp_path / "bea")})
     shop.run("keys", "generate", "--owner", "Ada")
     other.run("keys", "generate", "--owner", "Bea")
-    shop.run("sign", "tool:demo/*")
+    shop.run("sign", "tool:demo/*", "--yes")
     assert other.run("verify", "tool:demo/*").status == 1
     trust = tmp_path / "ada.toml"
     trust.write_text(shop.run("keys", "export").out, encoding="utf-8")
@@ -180,8 +180,8 @@ SAYING = (
     ("keys", "generate", "two", "--json"),
     ("keys", "generate", "three", "--passphrase"),
     ("trust", "list", "--json"),
-    ("sign", "--all", "--json"),
-    ("sign", "--all", "--key", "nothing"),
+    ("sign", "--yes", "--all", "--json"),
+    ("sign", "--yes", "--all", "--key", "nothing"),
     ("verify", "--json"),
     ("search", "key", "--json"),
     ("search", "PRIVATE"),
@@ -216,8 +216,8 @@ def test_no_private_key_in_output_logs_tracebacks_or_the_index(shop: Workshop, t
         (text,),
         ("search", text, "--limit", "x"),
         ("verify", "--trust", text),
-        ("sign", "--all", "--key", text),
-        ("sign", "--all", "--key", text, "--json"),
+        ("sign", "--yes", "--all", "--key", text),
+        ("sign", "--yes", "--all", "--key", text, "--json"),
         ("keys", "import", text),
         ("keys", "show", text),
         ("keys", "generate", text),
@@ -256,13 +256,13 @@ def test_a_passphrase_is_asked_for_on_a_terminal_and_not_shown(shop: Workshop) -
     assert status == 0, shown
     assert "Passphrase for the new key private_key" in shown
     assert b"ENCRYPTED" in (home(shop) / "signing" / "private_key.pem").read_bytes()
-    status, again = on_terminal(shop, ["sign", "tool:demo/*"], [typed])
+    status, again = on_terminal(shop, ["sign", "tool:demo/*"], [typed, "y"])
     assert status == 0, again
     status, wrong = on_terminal(shop, ["sign", "tool:demo/*", "--force"], ["no"])
     assert (status, "passphrase-wrong" in wrong) == (2, True)
     assert typed not in shown + again + wrong
-    assert shop.run("sign", "--all", RYE_KEY_PASSPHRASE=typed).status == 0
-    alone = shop.run("sign", "--all", "--force")
+    assert shop.run("sign", "--yes", "--all", RYE_KEY_PASSPHRASE=typed).status == 0
+    alone = shop.run("sign", "--yes", "--all", "--force")
     assert (alone.status, "RYE_KEY_PASSPHRASE" in alone.err) == (2, True)
     assert shop.run("sign", "--all", "--check").status == 0
     refused, on_screen = on_terminal(shop, ["keys", "export", "--private"], [])
@@ -347,6 +347,6 @@ def test_a_key_of_another_program_is_named_as_what_it_is(what: str, shop: Worksh
 def test_an_openssh_private_key_is_named_and_not_shown(shop: Workshop) -> None:
     """In the variable and in a file."""
     private = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
-    done = shop.run("sign", "--all", RYE_SIGNING_KEY=private)
+    done = shop.run("sign", "--yes", "--all", RYE_SIGNING_KEY=private)
     assert (done.status, "this is an OpenSSH private key" in done.err) == (2, True)
     assert private.splitlines()[1] not in done.err

@@ -131,14 +131,14 @@ def test_nothing_is_written_into_another_project_through_a_link(
     monkeypatch.chdir(one)
     files = {path: path.read_bytes() for path in sim.root("project").rglob("*") if path.is_file()}
     for words in (
-        ("sign", "--all", "--force"),
+        ("sign", "--yes", "--all", "--force"),
         ("sign", "tool:demo/hello", "--dry-run"),
         ("trust", "add", str(pem), "--space", "project", "--force", "--yes"),
         ("trust", "revoke", PAT.public.fingerprint, "--space", "project"),
         ("trust", "remove", PAT.public.fingerprint, "--space", "project"),
         ("trust", "endorse", PAT.public.fingerprint, "--yes"),
         ("trust", "endorse", f".ai/{TRUSTED_FOLDER}/{trust_file.name}", "--yes"),
-        ("sign", "--list"),
+        ("sign", "--yes", "--list"),
         ("sign", "--list", "--add", "--yes"),
     ):
         capsys.readouterr()

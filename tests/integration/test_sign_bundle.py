@@ -15,7 +15,8 @@ import pytest
 
 from rye import RyeError
 from rye.cli import main
-from rye.keyring.sign_items import SignReport, sign_bundle
+from rye.keyring.plan import SignReport
+from rye.keyring.sign_items import sign_bundle
 from rye.trust.keys import SigningKey
 from rye.trust.trust_entry import Revocation
 from rye.trust.trust_file import trust_file_bytes, trust_file_name
@@ -211,7 +212,7 @@ def test_a_plugin_is_signed_with_a_key_that_stays_and_its_readers_pin(
         return {each["id"]: each["signature"]["code"] for each in found if each["bundle"] == "tools"}
 
     def publish(user: Path) -> str:
-        signed = json.loads(run(user, "sign", "--bundle", str(plugin), "--json"))
+        signed = json.loads(run(user, "sign", "--yes", "--bundle", str(plugin), "--json"))
         assert {each["id"] for each in signed["items"]} == {"pdf", "commands/review"}
         assert (signed["trust_file"] != "") == (len(list((plugin / ".ai" / TRUSTED_FOLDER).iterdir())) > before)
         return str(signed["fingerprint"])
@@ -243,7 +244,7 @@ def test_a_plugin_is_signed_with_a_key_that_stays_and_its_readers_pin(
     assert codes() == dict.fromkeys(ids, "ok")
     run(mine, "keys", "generate", "k", "--owner", "eve", "--no-trust")
     edit(plugin, "skills/pdf/fill.py", "#\n")
-    run(mine, "sign", "--bundle", str(plugin), "--key", "k")
+    run(mine, "sign", "--yes", "--bundle", str(plugin), "--key", "k")
     assert codes() == {"pdf": "signer-changed", "pdf/fill": "signer-changed", "commands/review": "ok"}
 
 
@@ -264,13 +265,13 @@ def test_a_repository_of_skills_after_its_key_was_revoked(
         return found
 
     run("keys", "generate", "--owner", "them")
-    first = run("sign", "--bundle", "team")["fingerprint"]
+    first = run("sign", "--yes", "--bundle", "team")["fingerprint"]
     assert [each["id"] for each in run("verify", "team")["items"]] == ["pdf"]
     monkeypatch.chdir(team)
     assert run("verify", ".")["counts"] == {"trusted": 1}
     assert "rye verify ." in run("verify", status=2)["unchecked"][0]["hint"]
     run("keys", "rotate", "--yes")
-    again = run("sign", "--bundle", ".")
+    again = run("sign", "--yes", "--bundle", ".")
     assert [(each["changed"], each["code"]) for each in again["items"]] == [(True, "revoked")]
     assert again["fingerprint"] != first
     assert run("verify", ".")["counts"] == {"trusted": 1}

@@ -31,7 +31,7 @@ SKILL = {
 
 
 def _signed(shop: Workshop) -> None:
-    for words in (["keys", "generate"], ["sign", "--all"], ["sign", "--list"]):
+    for words in (["keys", "generate"], ["sign", "--yes", "--all"], ["sign", "--yes", "--list"]):
         done = shop.run(*words)
         assert done.status == 0, done.err
 
@@ -49,7 +49,7 @@ def _of_a_colleague(shop: Workshop) -> None:
 COMMANDS: dict[str, tuple[Callable[[Workshop], None], tuple[str, ...]]] = {
     "rotate": (_signed, ("keys", "rotate", "--sign", "--yes")),
     "init": (lambda _: None, ("init", "--yes")),
-    "sign": (_with_key, ("sign", "--all")),
+    "sign": (_with_key, ("sign", "--yes", "--all")),
     "trust": (_of_a_colleague, ("trust", "add", "HOME/bea.toml", "--yes")),
 }
 

@@ -62,7 +62,7 @@ def commit(folder: Path) -> None:
 def sign(shop: Workshop) -> None:
     """Sign every item of the project, and stage it."""
     env = {**shop.env, "PYTHONPATH": str(ROOT)}
-    words = [sys.executable, "-m", "rye", "sign", "--all"]
+    words = [sys.executable, "-m", "rye", "sign", "--yes", "--all"]
     subprocess.run(words, cwd=shop.project, env=env, check=True, capture_output=True)
     subprocess.run(["git", "add", "-A"], cwd=shop.project, check=True)
 

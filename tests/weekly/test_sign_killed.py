@@ -37,7 +37,7 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
     for number in range(count):
         sim.write("project", f"tools/many/t{number:03}.py", TOOL + "#" * 50_000)
     before = dict(halves(sim.root("project") / "tools" / "many"))
-    command = [sys.executable, "-m", "rye", "sign", "tool:many/*", "--force"]
+    command = [sys.executable, "-m", "rye", "sign", "tool:many/*", "--force", "--yes"]
     env = {**os.environ, "USER_SPACE": str(sim.user), "PYTHONPATH": str(ROOT), "RYE_CACHE_DIR": str(sim.cache)}
     cut = 0
     for _ in range(5):

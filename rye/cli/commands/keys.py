@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -45,8 +46,8 @@ from rye.registry.where import Where
 if TYPE_CHECKING:
     from rye.cli.progress import IndexProgress
     from rye.keyring.lists import ListSigned
+    from rye.keyring.plan import Confirm, PlannedFile, SigningPlan, SignReport
     from rye.keyring.private import Keyring, Passphrase
-    from rye.keyring.sign_items import SignReport
 
 
 _MOST_OF_A_POLICY: Final = 1 << 20
@@ -114,7 +115,7 @@ _lose = flag("--yes", "-y", help="With `--force`: do not ask, even if a key is l
 @flag("--add", help="With `--list`: add your signature to the present list")
 @option("--expires", type=int, metavar="DAYS", help="With `--list`: days until it expires; by default 90")
 @flag("--forget", help="With `--list`: forget the number of the last list, and sign nothing")
-@flag("--yes", "-y", help="With `--list`: do not ask")
+@flag("--yes", "-y", help="Do not ask; you have seen what is new, changed or signed by another key")
 @places("project", "trust")
 @text_or_json
 def sign(target: tuple[str, ...], root: Path | None, **options: Any) -> int:
@@ -133,8 +134,8 @@ def sign(target: tuple[str, ...], root: Path | None, **options: Any) -> int:
         options["key"] = f"ssh:{ssh}"
     if options.pop("as_list"):
         return _sign_list(root, options)
-    refuse("add", "expires", "forget", "yes", "trust", because="without --list")
-    for name in ("add", "expires", "forget", "yes", "trust"):
+    refuse("add", "expires", "forget", "trust", because="without --list")
+    for name in ("add", "expires", "forget", "trust"):
         del options[name]
     if options["check"]:
         refuse("force", because="with --check, which writes nothing")
@@ -163,8 +164,34 @@ def _sign_items(target: tuple[str, ...], options: dict[str, Any]) -> SignReport:
             check=options["check"],
             force=options["force"],
             allow_hidden=options["allow_hidden"],
+            confirm=_agree(progress, options),
             passphrase=unlock(progress),
         )
+
+
+def _agree(progress: IndexProgress, options: dict[str, Any]) -> Confirm:
+    """Return what shows the files that were not named, and asks whether to sign them."""
+
+    def confirm(plan: SigningPlan) -> None:
+        if not options["yes"]:
+            progress.clear()
+            _ask_to_sign(plan.unseen)
+
+    return confirm
+
+
+def _ask_to_sign(unseen: Sequence[PlannedFile]) -> None:
+    """Show files and ask whether to sign them.
+
+    Raises:
+        SigningError: ``confirmation-needed``.
+    """
+    from rye.cli.render.keys import render_unseen
+
+    show((), render_unseen(unseen, Terminal.of(sys.stderr)))
+    require_yes(
+        "You answer for what you sign. Sign them?", hint="read them; then name each one, or: the same with --yes"
+    )
 
 
 _NOT_OF_LISTS = ("target", "every", "check", "force", "new_key", "owner")
@@ -193,10 +220,13 @@ def _sign_list(root: Path | None, options: dict[str, Any]) -> int:
     key = Keyring(layout, passphrase=ask_passphrase).signing_key(options["key"])
 
     def confirm(plan: ListSigned) -> None:
-        is_own = plan.signers and all(plan.fingerprint in signer for signer in plan.signers)
-        if (plan.action == "add" or (plan.changes and not is_own)) and not options["yes"]:
+        if options["yes"]:
+            return
+        if plan.action == "add":
             show((), render_list(plan, Terminal.of(sys.stderr), dry_run=True))
             require_yes("Sign this list?", hint="review the files; then: the same with --yes")
+        else:
+            _ask_to_sign(plan.unseen)
 
     trust = layout.load_trust(where.trust).trust
     done = sign_list(
@@ -218,7 +248,6 @@ def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
         "target",
         "every",
         "space",
-        "dry_run",
         "check",
         "project",
         "audience",
@@ -243,6 +272,8 @@ def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
             trust=trust,
             force=options["force"],
             allow_hidden=options["allow_hidden"],
+            dry_run=options["dry_run"],
+            confirm=_agree(progress, options),
             progress=progress,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
     from rye.keyring.bundles import BundleSigners
     from rye.keyring.changes import TrustChange
     from rye.keyring.lists import ListSigned
+    from rye.keyring.plan import PlannedFile, SignReport
     from rye.keyring.private import KeyFacts
     from rye.keyring.rotate import Rotated
-    from rye.keyring.sign_items import SignReport
     from rye.keyring.trust_list import TrustedKey, TrustReport
 
 
@@ -80,7 +81,7 @@ def _states(key: KeyFacts) -> list[str]:
     return [*states, "trusted" if key.trusted else "not trusted by you"]
 
 
-_SHOWN = 20
+_SHOWN = 40
 
 
 def render_list(done: ListSigned, terminal: Terminal, *, dry_run: bool) -> Iterator[str]:
@@ -99,6 +100,26 @@ def render_list(done: ListSigned, terminal: Terminal, *, dry_run: bool) -> Itera
     yield terminal.dim(inline(done.path))
     for text in done.warnings:
         yield f"warning: {inline(text)}"
+
+
+def render_unseen(rows: Sequence[PlannedFile], terminal: Terminal) -> Iterator[str]:
+    """Yield what would be signed without having been named: each file, and why it is shown."""
+    for row in rows[:_SHOWN]:
+        by = f"  last committed by {inline(row.by)}" if row.by else ""
+        about = f"  {inline(row.detail)}" if row.detail else ""
+        name = terminal.style(column(row.name), "cyan")
+        place = "" if row.name == row.path else f"  {terminal.dim(inline(shown_path(row.path)))}"
+        yield f"{terminal.style(f'{row.why:<11}', 'yellow')} {name}{place}{about}{by}"
+        if row.files:
+            more = f" and {len(row.files) - _SHOWN} more" if len(row.files) > _SHOWN else ""
+            indent = " " * 12
+            yield indent + folded(
+                f"{', '.join(map(inline, row.files[:_SHOWN]))}{more}", terminal, first=indent, following=indent
+            )
+    counts = Counter(row.why for row in rows)
+    summary = ", ".join(f"{count} {why}" for why, count in counts.items())
+    hidden = f"; {len(rows) - _SHOWN} are not shown, --dry-run lists all" if len(rows) > _SHOWN else ""
+    yield f"{plural(len(rows), 'file')} to sign that you have not named: {summary}{hidden}"
 
 
 def render_trust(report: TrustReport, terminal: Terminal) -> Iterator[str]:

@@ -48,7 +48,7 @@ def test_an_item_with_several_names_is_signed_and_found_once(shop: Workshop) -> 
     assert "uncovered" not in shop.run("verify", "--strict", "--space", "project").out
     found = shop.run("search", "always test", "--space", "project", "--format=ids").out.split()
     assert found == ["directive:AGENTS"]
-    assert shop.run("sign", "--all").out.count("unchanged") >= 1
+    assert shop.run("sign", "--yes", "--all").out.count("unchanged") >= 1
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -74,7 +74,7 @@ def test_attack_a_link_moves_a_signed_file_to_another_place(shop: Workshop, link
     """A name that only links to what is signed elsewhere is reported, and is not a name of the item."""
     if not link.startswith("sub/"):
         (shop.project / "sub/AGENTS.md").write_text(TEXT)
-    assert shop.run("sign", "--all").status == 0
+    assert shop.run("sign", "--yes", "--all").status == 0
     assert shop.run("verify", "--space", "project").status == 0
     (shop.project / link).symlink_to(ELSEWHERE[link])
     done = shop.run("verify", "--space", "project")
@@ -90,7 +90,7 @@ def test_a_link_out_of_the_project_is_named_and_the_rest_is_signed(shop: Worksho
     (tmp_path / "outside.md").write_text("# Outside\n")
     (shop.project / ".claude/commands/out.md").symlink_to(tmp_path / "outside.md")
     (shop.project / ".claude/commands/new.md").write_text("# New\n\nText.\n")
-    done = shop.run("sign", "--all")
+    done = shop.run("sign", "--yes", "--all")
     assert done.status == 0
     assert "directive:commands/new" in done.out
     assert "out.md" in done.err
@@ -137,7 +137,7 @@ def test_attack_a_file_that_instructions_import_is_changed(shop: Workshop) -> No
     )
     (project / "docs").mkdir()
     (project / "docs/style.md").write_text("# Style\n\nShort lines.\n")
-    assert shop.run("sign", "--all").status == 0
+    assert shop.run("sign", "--yes", "--all").status == 0
     done = shop.run("verify", "--strict", "--space", "project")
     assert (done.status, "docs/style.md" in done.out, "guide.md" in done.out) == (1, True, False)
     assert "directive:AGENTS" in shop.run("refs", "directive:CLAUDE").out

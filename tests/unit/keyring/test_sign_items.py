@@ -182,7 +182,7 @@ def test_file_replaced_between_reading_and_writing(sim: SpaceSim, monkeypatch: p
         path.write_text(TOOL + "evil()\n")
         return original(data, **facts)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("rye.keyring.sign_items.sign_bytes", and_then_a_change)
+    monkeypatch.setattr("rye.keyring.jobs.sign_bytes", and_then_a_change)
     with pytest.raises(ItemError) as caught:
         registry_of(sim).sign("tool:demo/hello")
     assert caught.value.code == "changed-meanwhile"

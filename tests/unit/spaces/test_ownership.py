@@ -51,7 +51,11 @@ def test_a_project_of_others_is_searched_with_a_warning_and_not_signed_in(
     assert response.total == 1
     for warnings in (response.warnings, registry.verify().warnings):
         assert sum("nothing is signed or written there" in text for text in warnings) == 1
-    for words in (["sign", "--all"], ["sign", "--all", "--project", str(sim.project)], ["sign", "--list"]):
+    for words in (
+        ["sign", "--yes", "--all"],
+        ["sign", "--yes", "--all", "--project", str(sim.project)],
+        ["sign", "--yes", "--list"],
+    ):
         assert main(words) == 2
         assert "unsafe-owner" in capsys.readouterr().err
     assert sim.path("project", HELLO).read_text(encoding="utf-8") == TEXT
@@ -62,9 +66,9 @@ def test_folders_that_the_user_names_are_safe(sim: SpaceSim, monkeypatch: pytest
     """The variable names them, or a folder around them; links are followed, other folders are not meant."""
     give_away(sim.root("project"))
     monkeypatch.setenv("RYE_SAFE_FOLDERS", f"{sim.folder}/proj:{sim.project}/.a")
-    assert main(["sign", "--all"]) == 2
+    assert main(["sign", "--yes", "--all"]) == 2
     monkeypatch.setenv("RYE_SAFE_FOLDERS", named.format(folder=sim.folder))
-    assert main(["sign", "--all"]) == 0
+    assert main(["sign", "--yes", "--all"]) == 0
     assert Registry(sim.project, user=sim.user, bundles=(), cache_dir=sim.cache).search("hello").warnings == ()
 
 
@@ -113,11 +117,11 @@ def test_a_file_or_folder_of_others_in_an_own_project_is_named(
     for warnings in (registry.verify().warnings, *([registry.search("hello").warnings] if place == HELLO else [])):
         (named,) = [text for text in warnings if "unsafe-owner" in text]
         assert f"in {sim.root('project')}, {place} " in named
-    assert main(["sign", "--all"]) == 2
-    assert main(["sign", "--list"]) == 2
+    assert main(["sign", "--yes", "--all"]) == 2
+    assert main(["sign", "--yes", "--list"]) == 2
     monkeypatch.setenv("RYE_SAFE_FOLDERS", str(sim.root("project") / "tools"))
     assert not any("unsafe-owner" in text for text in (*registry.verify().warnings, *registry.search("hello").warnings))
-    assert main(["sign", "--all"]) == 0
+    assert main(["sign", "--yes", "--all"]) == 0
 
 
 def test_a_space_behind_a_link_is_as_safe_as_the_folder_that_it_leads_into(tmp_path: Path) -> None:

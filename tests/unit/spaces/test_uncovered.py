@@ -107,7 +107,7 @@ def test_attack_a_command_and_a_hook_of_a_signed_plugin_are_changed(tmp_path: Pa
         (plugin / path).parent.mkdir(parents=True, exist_ok=True)
         (plugin / path).write_text(text)
     assert shop.run("keys", "generate").status == 0
-    assert shop.run("sign", "--bundle", str(plugin), "--owner", "me").status == 0
+    assert shop.run("sign", "--yes", "--bundle", str(plugin), "--owner", "me").status == 0
     done = shop.run("verify", str(plugin), "--strict")
     assert (done.status, "plugin.json" in done.out, done.out.count("uncovered")) == (1, True, 1)
     assert shop.run("sign", "--list", "--yes", "--bundle", str(plugin)).status == 0
@@ -162,7 +162,7 @@ def test_work_trees_of_a_repository_are_projects_of_their_own(tmp_path: Path) ->
     (shop.project / "AGENTS.md").write_text("# Agents\n\nBe kind.\n")
     git(shop.project, "init", "-q")
     assert shop.run("keys", "generate").status == 0
-    assert shop.run("sign", "--all").status == 0
+    assert shop.run("sign", "--yes", "--all").status == 0
     commit(shop.project)
     for tree in (str(place / "task"), "beside"):
         git(shop.project, "worktree", "add", "-q", tree)

@@ -33,7 +33,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def signed(folder: Path, files: dict[str, str]) -> Path:
     """Make a repository of signed files."""
     git(lay(folder, files), "init", "-q")
-    assert main(["sign", "--all", "--project", str(folder)]) == 0
+    assert main(["sign", "--all", "--yes", "--project", str(folder)]) == 0
     return commit(folder)
 
 

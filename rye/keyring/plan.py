@@ -1,0 +1,229 @@
+"""What is about to be signed: made before anything is written, shown, agreed to, and only then carried out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+from rye._files import write_atomically
+from rye._report import Report
+from rye.errors import Interrupted, RyeError, SigningError
+from rye.keyring.changes import write_file
+from rye.keyring.jobs import Job, Progress, check_unchanged, counted
+from rye.spaces.model import Root
+from rye.trust.keys import SigningKey
+from rye.trust.line import sign_bytes
+from rye.trust.list import Skill, compare, read_rows
+from rye.trust.model import Place, Verdict, signer_words
+from rye.trust.trust_store import system_clock
+
+_CHANGED = frozenset({Verdict.TAMPERED, Verdict.PARTIAL, Verdict.MISPLACED})
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFile(Report):
+    """One file that the key would answer for, and that it has not signed as it is now.
+
+    Attributes:
+        name: ``type:id`` of an item, else the path of the file.
+        path: Its path.
+        why: ``new``, ``changed``, ``removed``, ``other-key`` or ``hidden-text``.
+        detail: The other key, or what the hidden text says; else empty.
+        files: The new or changed files of a skill, below its folder.
+        by: Who last committed it, where git knows.
+    """
+
+    name: str
+    path: str
+    why: str
+    detail: str = ""
+    files: tuple[str, ...] = ()
+    by: str = ""
+
+
+Authors = Callable[[Path, Sequence[str]], Mapping[str, str]]
+"""Returns who last committed some files of a folder: path → name, for those that git knows."""
+
+
+def with_authors(rows: Sequence[PlannedFile], folder: Path, authors: Authors) -> tuple[PlannedFile, ...]:
+    """Fill in who last committed the files below a folder."""
+    known = authors(folder, [row.path for row in rows])
+    return tuple(replace(row, by=known.get(row.path, row.by)) for row in rows)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedItem(Report):
+    """One file that was signed, or would be; ``changed`` is False if it was already validly signed.
+
+    ``code`` is the reason code of its previous state, judged by the signing key; in a bundle that is signed as a whole,
+    by the bundle's own trust files. It is empty if the signature was valid and of the same format.
+    """
+
+    type: str
+    id: str
+    path: str
+    changed: bool
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SignReport(Report):
+    """The result of signing: the key's fingerprint, every file, its trust file, and warnings.
+
+    Fingerprint and trust file are empty if a bundle needed no signature; ``removed`` are the trust files that none of
+    its items needed any more.
+    """
+
+    fingerprint: str
+    items: tuple[SignedItem, ...]
+    trust_file: str = ""
+    warnings: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BundleFiles:
+    """What a bundle needs beside its items.
+
+    Attributes:
+        trust_file: The trust file to write before the items, so that what is signed is trusted after an interruption.
+        settings: The ranking settings to sign after the items.
+        removed: The trust files that nothing needs any more, removed last.
+    """
+
+    trust_file: tuple[Path, bytes] | None = None
+    settings: tuple[Path, bytes, Place] | None = None
+    removed: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SigningPlan:
+    """The files to sign with a key.
+
+    Attributes:
+        jobs: All files that were named; those with a valid signature stay as they are.
+        fingerprint: The fingerprint of the key; empty if there is none yet.
+        force: Whether to sign the others too.
+        audience: The audience to sign for.
+        warnings: Sentences on what is left as it is.
+        bundle: What a bundle needs beside its items.
+    """
+
+    jobs: tuple[Job, ...]
+    fingerprint: str
+    force: bool = False
+    audience: str = ""
+    warnings: tuple[str, ...] = ()
+    bundle: BundleFiles = field(default_factory=BundleFiles)
+
+    @property
+    def to_sign(self) -> tuple[Job, ...]:
+        """The files that get a new signature."""
+        return tuple(job for job in self.jobs if self.force or job.code)
+
+    @property
+    def unseen(self) -> tuple[PlannedFile, ...]:
+        """The files that the user has to see before they are signed: those not named by themselves."""
+        rows = [row for job in self.to_sign if not job.named and (row := _planned(job, self.fingerprint))]
+        if self.bundle.settings:
+            path = str(self.bundle.settings[0])
+            rows.append(PlannedFile(path, path, "changed"))
+        return tuple(rows)
+
+    def report(self) -> SignReport:
+        """Return the plan as a report; nothing has been signed."""
+        rows = tuple(_row(job, changed=self.force or bool(job.code)) for job in self.jobs)
+        return SignReport(self.fingerprint, rows, warnings=self.warnings)
+
+    def carry_out(self, key: SigningKey | None, progress: Progress) -> SignReport:
+        """Sign the files, and write what the bundle needs.
+
+        Raises:
+            ItemError: ``changed-meanwhile``: a file was changed after it was read; it is left unchanged.
+            EnvironmentFault: ``cannot-write``.
+            Interrupted: Ctrl-C.
+        """
+        if self.bundle.trust_file:
+            write_file(*self.bundle.trust_file)
+        if key is None:
+            rows = self.report().items
+        else:
+            rows = _write(_sign(self.jobs, key, audience=self.audience, force=self.force), progress)
+            if self.bundle.settings:
+                path, data, origin = self.bundle.settings
+                write_file(path, sign_bytes(data, suffix=path.suffix, origin=origin, key=key, now=system_clock()))
+        for path in self.bundle.removed:
+            write_file(path, None)
+        trust_file = str(self.bundle.trust_file[0]) if self.bundle.trust_file else ""
+        return SignReport(self.fingerprint, rows, trust_file, self.warnings, tuple(map(str, self.bundle.removed)))
+
+
+Confirm = Callable[[SigningPlan], None]
+"""Called with a plan that has unseen files before anything is written; an exception from it prevents the write."""
+
+
+def _planned(job: Job, fingerprint: str) -> PlannedFile | None:
+    """Return the row of a file; None if the key has already signed these very bytes."""
+    found, why, detail = job.found, "", ""
+    if found.verdict is Verdict.UNSIGNED:
+        why = "new"
+    elif found.verdict in _CHANGED:
+        why = "changed"
+    elif found.signer != fingerprint:
+        why, detail = "other-key", signer_words(found.signer)
+    if job.hidden:
+        why, detail = "hidden-text", "; ".join(job.hidden)
+    path = str(job.root.path / (job.skill or job.file.rel_path))
+    return PlannedFile(job.ref, path, why, detail, _changed_files(job)) if why else None
+
+
+def _changed_files(job: Job) -> tuple[str, ...]:
+    """Return the files of a skill that its present signature does not cover as they are."""
+    if not job.skill:
+        return ()
+    signed, detached = {}, job.read.detached
+    if isinstance(detached, Skill) and detached.folder.data:
+        with suppress(SigningError, ValueError):
+            signed = read_rows(detached.folder.data.partition(b"\n")[2])
+    return tuple(change.path for change in compare(signed, {file.path: file for file in job.files}))
+
+
+def _row(job: Job, *, changed: bool) -> SignedItem:
+    path = str(job.root.path / job.file.rel_path)
+    return SignedItem(str(job.file.item_type), job.file.item_id, path, changed, job.code)
+
+
+def _sign(jobs: Iterable[Job], key: SigningKey, *, audience: str, force: bool) -> list[tuple[Job, bytes | None]]:
+    """Return each file with the new bytes of its signature file, unchanged if the signature is valid."""
+    now, signed = system_clock(), list[tuple[Job, bytes | None]]()
+    # for each skill: path in it → signature of an inner skill
+    inside = defaultdict[tuple[Root, str], dict[str, bytes]](dict)
+    for job in jobs:
+        after = job.held
+        if (job.skill and job.take(inside[job.root, job.skill])) or force or job.code:
+            after = job.sign(origin=job.read.origin, key=key, audience=audience, now=now)
+        if job.skill and after is not None:
+            for folder in PurePosixPath(job.skill).parents:
+                inside[job.root, str(folder)][job.path.removeprefix(f"{folder}/")] = after
+        signed.append((job, after))
+    return signed
+
+
+def _write(signed: Sequence[tuple[Job, bytes | None]], progress: Progress) -> tuple[SignedItem, ...]:
+    """Write the signed files; a file that changed since it was read is left unchanged and raises an error."""
+    rows = list[SignedItem]()
+    for job, after in counted(signed, progress, "(writing)"):
+        if after is not None and after != job.held:
+            done = f"signed {sum(row.changed for row in rows)} of {len(signed)} files"
+            try:
+                write_atomically(job.root.path / job.path, after, ready=partial(check_unchanged, job))
+            except RyeError as error:
+                raise error.preceded(f"{done}, then: ") from None
+            except KeyboardInterrupt:
+                raise Interrupted(f"interrupted: {done}", hint="the same command signs the rest") from None
+        rows.append(_row(job, changed=after != job.held))
+    return tuple(rows)
