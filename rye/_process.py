@@ -135,22 +135,28 @@ def start(module: str) -> Helper | None:
     return Helper(cast("BinaryIO", process.stdin), cast("BinaryIO", process.stdout), process.kill, process.wait)
 
 
-def find_program(name: str) -> str | None:
-    """Return the path of a program on ``PATH``; None if no absolute entry has it.
+def find_program(name: str, *, outside: str = "") -> str | None:
+    """Return the path of a program on ``PATH``; None if no absolute entry has it, or none but those in a folder.
 
     A relative entry, and on Windows the working directory before all entries, would let a checkout bring its own
     program.
     """
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    path = shutil.which(name, path=os.pathsep.join(entry for entry in entries if Path(entry).is_absolute()))
+    known = (entry for entry in map(Path, entries) if entry.is_absolute())
+    taken = (str(entry) for entry in known if not (outside and entry.is_relative_to(outside)))
+    path = shutil.which(name, path=os.pathsep.join(taken))
     return path if path and Path(path).is_absolute() else None
 
 
-def own_program() -> str | None:
-    """Return the path of this command: ``rye``, or ``rye-search`` if another program is called ``rye``; or None."""
+def own_program(*, outside: str = "") -> str | None:
+    """Return the path of this command: ``rye``, or ``rye-search`` if another program is called ``rye``; or None.
+
+    Args:
+        outside: A folder whose programs do not count.
+    """
     for name in ("rye", "rye-search"):
         with suppress(OSError):
-            if (path := find_program(name)) and b"rye.__main__" in Path(path).read_bytes():
+            if (path := find_program(name, outside=outside)) and b"rye.__main__" in Path(path).read_bytes():
                 return path
     return None
 

@@ -86,7 +86,7 @@ def load_signing_key(folder: Path, *, name: str = DEFAULT_KEY, passphrase: bytes
     """
     path = folder / f"{name}.pem"
     if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a name that is too long
-        hint = f"make one with rye keys generate, or set {KEY_VARIABLE} to its PEM text or path"
+        hint = f"make one with rye keys generate --trust, or set {KEY_VARIABLE} to its PEM text or path"
         raise NotFoundError("no-signing-key", f"there is no private key {path}", hint=hint)
     check_private_folder(folder)
     return load_key_file(path, passphrase=passphrase)

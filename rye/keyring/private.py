@@ -273,7 +273,7 @@ class Keyring:
         path = self.folder / f"{name}.pem"
         if not path.exists():
             names = self.names()
-            hint = f"there are {', '.join(names)}" if names else "make one with rye keys generate"
+            hint = f"there are {', '.join(names)}" if names else "make one with rye keys generate --trust"
             raise NotFoundError("no-signing-key", f"there is no private key named {name!r}", hint=hint)
         return path
 

@@ -253,19 +253,25 @@ class Trust:
         if entry is None:
             message = f"{file!r} is not a trust file of the project, nor the fingerprint of a key that it names"
             raise NotFoundError("key-not-found", message, hint="rye trust list shows every key and its file")
-        path, reach = Path(entry.source), f"{reach_of(entry)}, in every project that has this trust file"
+        path = Path(entry.source)
         if os.path.islink(path):  # noqa: PTH114 - False if it is inaccessible
             message = f"{path} is a link; rye does not write through links"
             raise SigningError("not-a-file", message, hint="put the file itself in the place of the link")
         root = path.parents[len(TRUSTED_FOLDER.parts)]
         check_writable(project_root(root.parent), [path.relative_to(root).as_posix()])
+        data = read_trust_bytes(path)
+        shown = parse_trust_file(data, scope=TrustScope.PROJECT, source=str(path))  # the very bytes that are signed
+        if shown.fingerprint != entry.fingerprint:
+            message = f"{path} names another key than it did a moment ago"
+            raise SigningError("changed-meanwhile", message, hint="look at it again")
+        entry, reach = shown, f"{reach_of(shown)}, in every project that has this trust file"
         if key is None:
             return planned("would endorse", entry, path, (), (), reach)
         after = dataclasses.replace(entry, signed_by=key.public.fingerprint)
-        rest = tuple(known for known in trust.entries if known != entry)
+        rest = tuple(known for known in trust.entries if known.source != entry.source)
         row = list_entry(after, dataclasses.replace(trust, entries=(*rest, after)), self._clock())
         warnings = () if row.counts else (f"it does not count for you: {row.reason}",)
-        data = sign_trust_file(read_trust_bytes(path), stem=path.stem, key=key, now=self._clock())
+        data = sign_trust_file(data, stem=path.stem, key=key, now=self._clock())
         return planned("endorsed", entry, path, ((path, data),), warnings, reach)
 
     def find_key(self, text: str) -> PublicKey | None:

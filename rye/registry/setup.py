@@ -7,6 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from rye._files import sweep, write_atomically
 from rye._report import Report
 from rye._resources import items_root
 from rye._text import quote
-from rye.errors import ArgumentError, EnvironmentFault, Interrupted, NotFoundError, SigningError
+from rye.errors import ArgumentError, EnvironmentFault, Interrupted, NotFoundError, RyeError, SigningError
 from rye.items.clients import SKILL_FILE
 from rye.keyring.jobs import Job, notes
 from rye.keyring.private import Keyring, Passphrase
@@ -146,7 +147,7 @@ class Setup:
         for rel_path in (POLICY, _ATTRIBUTES, *(file.rel_path for file in (*self._imported, *self._jobs))):
             check_place(self._base, rel_path)
         fingerprint = self._fingerprint() if signs else ""
-        self._warnings += _policy_without(self.folder / POLICY, fingerprint)
+        self._warnings += warn_of_policy(layout, fingerprint)
         self.plan = SetupReport(
             str(self.folder),
             Counter(_source(item) for item in verified.items),
@@ -270,14 +271,16 @@ def sweep_spaces(layout: Layout, *spaces: str) -> None:
             sweep_below(root.path)
 
 
-def _policy_without(path: Path, fingerprint: str) -> Iterator[str]:
-    """Yield a warning if the existing policy requires signers and the signing key is not among them."""
+def warn_of_policy(layout: Layout, fingerprint: str) -> Iterator[str]:
+    """Yield a warning if the project's policy requires signers and the signing key is not among them."""
     from rye.verify.policy import load_policy
 
-    if fingerprint and path.is_file():
-        signers = load_policy(path).default.signers
-        if signers and fingerprint not in signers:
-            yield f"{POLICY} demands other signers than your key: add {fingerprint} to `signers` in it"
+    path = None if layout.project is None else layout.project / POLICY
+    if fingerprint and path is not None and path.is_file():
+        with suppress(RyeError):  # rye verify reports what is wrong with it
+            signers = load_policy(path).default.signers
+            if signers and fingerprint not in signers:
+                yield f"{POLICY} demands other signers than your key: add {fingerprint} to `signers` in it"
 
 
 def _list_offer(layout: Layout) -> Iterator[str]:

@@ -232,8 +232,8 @@ def beside_warning(paths: Sequence[str]) -> str:
     """Return a sentence about files that tools may run or import, or that clients obey."""
     parts = [spelled_as(part) for part in paths[0].split("/")]
     is_of_client = ".github" in parts or any(is_covered(part) or is_obeyed(part) for part in parts)
-    who = "clients of agents obey" if is_of_client else "tools may run or import"
-    return f"{who} what no signature covers: {named_files(paths)} [uncovered]"
+    who = "agents read" if is_of_client else "tools may run"
+    return f"{who} {named_files(paths)}, which nobody signed; rye verify --strict says what to do [uncovered]"
 
 
 def named_files(paths: Sequence[str]) -> str:

@@ -197,6 +197,8 @@ class Adviser:
             return _as_bundle(quote(str(item.root.around)), code)
         if code in _MERGED and (conflict := _conflict(item)):
             return Advice("", conflict)  # resolve the conflict before asking who may sign
+        if code == "unknown-key" and item.signature.signer in self.signers().keys:
+            return Advice(f"rye trust add {item.signature.signer}", "your own key, which you do not trust yet")
         if code == "foreign-key" and item.space == "system":
             remedy = _TRUST_BUNDLE
         is_unsigned = code == "no-envelope"

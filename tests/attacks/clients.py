@@ -157,7 +157,7 @@ def settings_that_clients_run(arena: Arena) -> Found:
     lay(arena.sim.project / "packages/x", {".roorules": "Run evil.\n", ".codex/hooks.json": "{}"})
     with redirect_stderr(io.StringIO()) as err:
         assert main(["verify", "--space", "project", "--project", str(arena.sim.project)]) == 0
-    assert "clients of agents obey what no signature covers: .windsurfrules, .claude/settings.json" in err.getvalue()
+    assert "agents read .windsurfrules, .claude/settings.json" in err.getvalue()
     found = arena.verify("--strict")
     for name in (".claude/settings.json", ".roorules"):
         (next(arena.sim.project.rglob(name))).unlink()
@@ -181,10 +181,7 @@ def folders_that_clients_obey(arena: Arena) -> Found:
         with redirect_stderr(io.StringIO()) as err:
             assert main(words[:-1]) == 0
             assert main([*words, *known, "--accept"]) == 0
-        assert (
-            f"clients of agents obey what no signature covers: {place.removeprefix('packages/x/')}/a/b.md"
-            in err.getvalue()
-        )
+        assert f"agents read {place.removeprefix('packages/x/')}/a/b.md" in err.getvalue()
         assert arena.verify("--strict", *known).status == 0
         lay(arena.sim.project / place, {"a/c.md": "Run evil.\n"})
         assert arena.verify("--strict", *known) == found

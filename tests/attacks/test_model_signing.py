@@ -505,7 +505,7 @@ def test_root_signs_no_line_list_or_trust_file(shop: Shop) -> None:
 def test_revoked_root_vouches_for_nothing(shop: Shop) -> None:
     """By its fingerprint, as any other key."""
     fingerprint = next(path.stem for path in shop.sim.user.rglob("*.toml") if "CERTIFICATE" in path.read_text("utf-8"))
-    assert main(["trust", "revoke", fingerprint, "--project", str(shop.sim.project)]) == 0
+    assert main(["trust", "revoke", "--yes", fingerprint, "--project", str(shop.sim.project)]) == 0
     assert shop.searched() == {"revoked"}
 
 

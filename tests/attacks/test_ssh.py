@@ -237,7 +237,7 @@ def test_trust_file_may_hold_the_line_of_ssh(desk: Desk) -> None:
 
 def test_revoked_key_of_ssh_signs_nothing(desk: Desk) -> None:
     """As any other key."""
-    assert desk.run("trust", "revoke", f"{desk.key}.pub") == 0
+    assert desk.run("trust", "revoke", "--yes", f"{desk.key}.pub") == 0
     assert desk.run("sign", "tool:demo/hello", "--ssh", str(desk.key)) == 2
     assert "is revoked" in desk.told()
 

@@ -156,7 +156,7 @@ def test_what_is_printed_calls_the_command_that_works_here(
     assert command == {"type": "command", "command": f"{name} hook claude || true", "timeout": 5}
     server = json.loads(hook.shop.run("mcp", "--print-config", "claude", PATH=tmp_path).out)
     is_there = programs.get(name) == "rye.__main__"
-    assert server["mcpServers"]["rye"]["command"] == (str(tmp_path / name) if is_there else sys.executable)
+    assert server["mcpServers"]["rye"]["command"] == (name if is_there else sys.executable)
     (tmp_path / "new").mkdir()
     done = hook.shop.run("init", "--yes", "--no-sign", "--project", str(tmp_path / "new"), PATH=tmp_path)
     assert f"\n  {name} new knowledge NAME " in done.out, done.err

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from rye.trust.keys import SigningKey
+from rye.trust.trust_file import trust_file_bytes
 from tests.support.signed import EVE
 from tests.unit.cli.workshop import Done, Workshop, lay
 
@@ -122,13 +123,15 @@ def test_a_team_shares_keys(shop: Workshop, tmp_path: Path) -> None:
     assert (looked.status, "would endorse" in looked.out) == (0, True)
     assert other.run("trust", "endorse", change["fingerprint"], "--yes").status == 0
     assert other.run("verify", "tool:demo/*").status == 0
-    revoked = other.run("trust", "revoke", change["fingerprint"], "--reason", "laptop stolen", "--date", "2026-05-01")
+    revoked = other.run(
+        "trust", "revoke", "--yes", change["fingerprint"], "--reason", "laptop stolen", "--date", "2026-05-01"
+    )
     assert revoked.status == 0
     assert "is revoked: laptop stolen, 2026-05-01" in other.run("verify", "tool:demo/*").out
     hit = answer(other.run("search", "type:tool deploy", "--json"))["results"][0]
     assert (hit["signature"]["verdict"], hit["signature"]["code"]) == ("untrusted", "revoked")
     assert shop.run("verify", "tool:demo/*").status == 0
-    removed = other.run("trust", "remove", change["fingerprint"])
+    removed = other.run("trust", "remove", "--yes", change["fingerprint"])
     assert (removed.status, "trust-revoked" in removed.err) == (2, True)
 
 
@@ -350,3 +353,57 @@ def test_an_openssh_private_key_is_named_and_not_shown(shop: Workshop) -> None:
     done = shop.run("sign", "--yes", "--all", RYE_SIGNING_KEY=private)
     assert (done.status, "this is an OpenSSH private key" in done.err) == (2, True)
     assert private.splitlines()[1] not in done.err
+
+
+def test_every_change_of_trust_asks_once(shop: Workshop, tmp_path: Path) -> None:
+    """Without a terminal each is refused and changes nothing; ``--yes`` answers for all of them."""
+    shop.run("keys", "generate")
+    key = shop.run("keys", "export", "--format", "base64").out.strip()
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.toml")}
+    for words in (("revoke", key), ("remove", key), ("add", key, "--owner", "Eve", "--force")):
+        done = shop.run("trust", *words)
+        assert (done.status, "confirmation-needed" in done.err) == (2, True), words
+        assert {path: path.read_bytes() for path in tmp_path.rglob("*.toml")} == before
+    for agreed in (("revoke", key), ("remove", key, "--force"), ("add", key)):
+        assert shop.run("trust", *agreed, "--yes").status == 0, agreed
+
+
+def test_endorsing_signs_the_bytes_that_were_shown(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is replaced by one without limits after the trust files were loaded: that is what is shown, too."""
+    shop.run("keys", "generate")
+    limited = trust_file_bytes(EVE.public, owner="eve", patterns=("ops/*",))
+    path = shop.project / ".ai/config/keys/trusted/eve.toml"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(limited)
+    monkeypatch.setattr("rye.keyring.trust.read_trust_bytes", lambda *_: trust_file_bytes(EVE.public, owner="eve"))
+    done = shop.run("trust", "endorse", str(path))
+    assert (done.status, "counts for   every item" in done.err) == (2, True)
+
+
+def test_own_key_that_is_not_trusted(shop: Workshop) -> None:
+    """What it signed is said to be signed by one's own key, with the command that trusts it."""
+    key = answer(shop.run("keys", "generate", "--no-trust", "--json"))["fingerprint"]
+    shop.run("sign", "tool:demo/deploy")
+    said = shop.run("verify", "tool:demo/deploy").out
+    assert f"rye trust add {key}" in said
+    assert "your own key" in said
+    assert shop.run("trust", "add", key, "--yes").status == 0
+    assert shop.run("verify", "tool:demo/deploy").status == 0
+
+
+def test_key_for_skills_is_offered_for_a_skill(shop: Workshop) -> None:
+    """Its limits are of skills: an unsigned skill can be signed with it, a tool of the same id cannot."""
+    shop.run("keys", "generate", "--for", "skill:*")
+    skill = shop.project / ".claude/skills/pdf/SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: pdf\ndescription: Fill forms\n---\n")
+    assert "rye sign directive:pdf" in shop.run("verify", "directive:pdf").out
+    assert "rye sign tool" not in shop.run("verify", "tool:demo/deploy").out
+
+
+def test_signing_warns_that_the_policy_demands_another_key(shop: Workshop) -> None:
+    """CI would fail; the warning has the fingerprint to add."""
+    key = answer(shop.run("keys", "generate", "--json"))["fingerprint"]
+    (shop.project / "rye-policy.yaml").write_text(f"signers: [{EVE.public.fingerprint}]\n")
+    done = shop.run("sign", "tool:demo/deploy")
+    assert (done.status, f"add {key} to `signers`" in done.err) == (0, True), done.err

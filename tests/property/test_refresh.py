@@ -211,7 +211,7 @@ class Files(RuleBasedStateMachine):
         source, rel = self.choose(data)
         self.sim.write(source, rel, bad)
 
-    @rule(who=st.sampled_from([ANN, EVE, OLD]), what=st.sampled_from(["trust", "revoke", "distrust", "limit"]))
+    @rule(who=st.sampled_from([ANN, EVE, OLD]), what=st.sampled_from(["trust", "revoke", "--yes", "distrust", "limit"]))
     def keys(self, who: Any, what: str) -> None:
         """Change what the user trusts; no item changes."""
         if what == "trust":

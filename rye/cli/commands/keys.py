@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -156,7 +157,7 @@ def _sign_items(target: tuple[str, ...], options: dict[str, Any]) -> SignReport:
         refuse("audience", because="with --space user: an audience is of a project's items")
     where = take_where(options)
     with progress_bar("signing") as progress:
-        return where.open(progress).sign(
+        done = where.open(progress).sign(
             *target,
             space=options["space"],
             key=options["key"],
@@ -167,6 +168,11 @@ def _sign_items(target: tuple[str, ...], options: dict[str, Any]) -> SignReport:
             confirm=_agree(progress, options),
             passphrase=unlock(progress),
         )
+    if options["space"] != "project" or not done.fingerprint:
+        return done
+    from rye.registry.setup import warn_of_policy
+
+    return replace(done, warnings=(*done.warnings, *warn_of_policy(where.layout(), done.fingerprint)))
 
 
 def _agree(progress: IndexProgress, options: dict[str, Any]) -> Confirm:

@@ -253,6 +253,8 @@ def mcp(client: str | None, **options: Any) -> int:
         if options["http"] and not options["port"]:
             raise Refusal("a free port is not known beforehand", hint="name one with --port")
         say(import_module("rye.mcp.clients").client_config(client, chosen, command=_own_command()))
+        if client == "claude":
+            note("in a project it stands in .mcp.json; then: rye sign .mcp.json")
         return 0
     if not options["http"] and sys.stdin is not None and sys.stdin.isatty():
         note("rye waits for a client on standard input; rye mcp --print-config NAME shows how to configure one")
@@ -329,10 +331,13 @@ def _read(path: Path) -> str:
 
 
 def _own_command() -> tuple[str, ...]:
-    """Return the command that starts this installation of rye, for the settings of a client.
+    """Return the command that starts rye, for the settings of a client; warn if it works on this machine alone.
 
     A client may start it in any checkout; ``-P`` keeps Python from importing modules there.
     """
+    if program := own_program(outside="" if sys.prefix == sys.base_prefix else sys.prefix):
+        return (Path(program).name,)
+    note("the path in it is that of this machine; where others use the file, write a command that all of them have")
     program = own_program()
     return (program,) if program else (sys.executable, "-P", "-m", "rye")
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _keys = words("key", required=True, completes="trusted")
 _yes = flag("--yes", "-y", help="Do not ask; you have compared the fingerprint")
+_sure = flag("--yes", "-y", help="Do not ask")
 
 
 @click.group("trust")
@@ -68,7 +69,7 @@ def add(key: tuple[str, ...], **options: Any) -> int:
     }
     how = {"space": options["space"], "replace": options["force"]}
     keys = dict(pair for text in key for pair in files.keys_in(text))
-    return _change(tuple(keys), lambda name: files.add(keys[name], **limits, **how), options, ask=not options["yes"])
+    return _change(tuple(keys), lambda name: files.add(keys[name], **limits, **how), options)
 
 
 @trust.command("bundle")
@@ -80,6 +81,7 @@ def add(key: tuple[str, ...], **options: Any) -> int:
     metavar="FP",
     help="Trust this key (64 hex digits) without asking; repeatable",
 )
+@_yes
 @text_or_json
 def bundle(bundle: str, **options: Any) -> int:
     """Trust the keys that signed BUNDLE, for this bundle alone. Shows them, and asks.
@@ -100,20 +102,21 @@ def bundle(bundle: str, **options: Any) -> int:
         _confirm(render_signers(signers, planned, Terminal.of(sys.stderr)), len(planned), command)
 
     keys = given or signers.fingerprints
-    return _report(trust_bundle(keyring.trust, signers, keys, None if given else agree), options)
+    return _report(trust_bundle(keyring.trust, signers, keys, None if given or options["yes"] else agree), options)
 
 
 @trust.command("remove")
 @_keys
 @engine_option(TRUST_SPACE, "`user` or `project`")
 @flag("--force", help="Also remove a trust file that revokes its key; the key may then count again")
+@_sure
 @places("project")
 @text_or_json
 def remove(key: tuple[str, ...], **options: Any) -> int:
     """Remove the trust file of each KEY. To distrust a key of a bundle or another space, revoke it instead."""
     files = _keyring(options).trust
     how = {name: options[name] for name in ("space", "force")}
-    return _change(key, lambda text: files.remove(text, **how), options)
+    return _change(key, lambda text: files.remove(text, **how), options, question="No longer trust what it signed?")
 
 
 @trust.command("revoke")
@@ -121,13 +124,15 @@ def remove(key: tuple[str, ...], **options: Any) -> int:
 @option("--reason", default="", metavar="TEXT", help="Reason in one line; verdicts on the key show it")
 @option("--date", default="", metavar="DATE", help="Date when the key became unsafe; a note; by default today")
 @engine_option(TRUST_SPACE)
+@_sure
 @places("project")
 @text_or_json
 def revoke(key: tuple[str, ...], **options: Any) -> int:
     """Revoke each KEY: nothing that it ever signed is trusted any more, wherever its trust file is."""
     files = _keyring(options).trust
     how = {name: options[name] for name in ("reason", "date", "space")}
-    return _change(key, lambda text: files.revoke(text, **how), options)
+    question = "Revoke it? Nothing that it ever signed will be trusted."
+    return _change(key, lambda text: files.revoke(text, **how), options, question=question)
 
 
 @trust.command("endorse")
@@ -147,7 +152,7 @@ def endorse(file: tuple[str, ...], **options: Any) -> int:
     if options["dry_run"]:
         return _report([keyring.trust.endorse(path, None) for path in file], options)
     key = keyring.signing_key(options["signer"])
-    return _change(file, lambda path: keyring.trust.endorse(path, key), options, ask=not options["yes"])
+    return _change(file, lambda path: keyring.trust.endorse(path, key), options)
 
 
 def _keyring(options: dict[str, Any]) -> Keyring:
@@ -158,17 +163,24 @@ def _keyring(options: dict[str, Any]) -> Keyring:
 
 
 def _change(
-    texts: Sequence[str], plan: Callable[[str], TrustChange], options: dict[str, Any], *, ask: bool = False
+    texts: Sequence[str], plan: Callable[[str], TrustChange], options: dict[str, Any], *, question: str = ""
 ) -> int:
-    """Make the change for each text and report them. Make none if any is impossible or the user says no."""
+    """Make the change for each text and report them. Make none if any is impossible or the user says no.
+
+    The question is by default whether the fingerprints were confirmed.
+    """
     from rye.cli.render.keys import render_planned
     from rye.keyring.changes import change_all
 
     def agree(planned: Sequence[TrustChange]) -> None:
         lines = (line for change in planned for line in render_planned(change, Terminal.of(sys.stderr)))
-        _confirm(lines, len(planned), "the same with --yes")
+        if question:
+            show((), lines)
+            require_yes(question, hint="the same with --yes")
+        else:
+            _confirm(lines, len(planned), "the same with --yes")
 
-    return _report(change_all(texts, plan, agree if ask else None), options)
+    return _report(change_all(texts, plan, None if options["yes"] else agree), options)
 
 
 def _confirm(facts: Iterable[str], count: int, command: str) -> None:

@@ -147,10 +147,10 @@ def render_change(change: TrustChange, terminal: Terminal) -> Iterator[str]:
 
 
 def render_planned(change: TrustChange, terminal: Terminal) -> Iterator[str]:
-    """Yield the key that is about to be trusted, its owner, and the items for which it will count."""
+    """Yield the key of a planned change, its owner, and the items for which it will count."""
     yield f"key          {terminal.style(inline(change.fingerprint), 'cyan')}"
     yield f"owner        {inline(change.owner) or 'none named'} (as its file says)"
-    yield f"counts for   {inline(change.reach)}"
+    yield f"counts for   {inline(change.reach) or 'nothing'}"
     yield from (f"warning      {inline(text)}" for text in change.warnings)
 
 
