@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,6 +14,7 @@ from rye._report import Report
 from rye.errors import Interrupted, RyeError, SigningError
 from rye.keyring.changes import write_file
 from rye.keyring.jobs import Job, Progress, check_unchanged, counted
+from rye.spaces.git import authors
 from rye.spaces.model import Root
 from rye.trust.keys import SigningKey
 from rye.trust.line import sign_bytes
@@ -45,14 +46,13 @@ class PlannedFile(Report):
     by: str = ""
 
 
-Authors = Callable[[Path, Sequence[str]], Mapping[str, str]]
-"""Returns who last committed some files of a folder: path → name, for those that git knows."""
-
-
-def with_authors(rows: Sequence[PlannedFile], folder: Path, authors: Authors) -> tuple[PlannedFile, ...]:
-    """Fill in who last committed the files below a folder."""
-    known = authors(folder, [row.path for row in rows])
-    return tuple(replace(row, by=known.get(row.path, row.by)) for row in rows)
+def with_authors(rows: Sequence[PlannedFile]) -> tuple[PlannedFile, ...]:
+    """Fill in who last committed each file, and in a skill each new or changed file; empty where git knows none."""
+    files = {row: [f"{row.path}/{name}" for name in row.files] or [row.path] for row in rows}
+    paths = [path for inner in files.values() for path in inner]
+    known = authors(Path(rows[0].path).parent, paths) if rows else {}
+    by = {row: dict.fromkeys(known[path] for path in inner if path in known) for row, inner in files.items()}
+    return tuple(replace(row, by=", ".join(names)) for row, names in by.items())
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from rye.cli import main
 from tests.support.attacks import HELLO, OTHER, TEXT, Arena
 from tests.support.files import lay
+from tests.support.repositories import commit, git
 from tests.support.seams import ROWS, SKILL, Row, run, sign
 from tests.support.signed import EVE
 
@@ -71,6 +72,15 @@ def of_a_bundle(arena: Arena) -> bool:
     return status == 2 and path.read_bytes() == before and "tool:demo/other" in out and "new" in out
 
 
+def by_whom(arena: Arena) -> bool:
+    """What a pull request brings is shown with the name of who committed it, as git tells it."""
+    lay(arena.sim.project, NEW)
+    git(arena.sim.project, "init", "-q")
+    commit(arena.sim.project)
+    status, out = told("sign", "--all", "--project", str(arena.sim.project))
+    return status == 2 and "last committed by" in out and "run.sh" in out
+
+
 def named_by_itself(arena: Arena) -> bool:
     """Who names a file has looked at it, and is not asked; signing nothing new asks nothing."""
     path = arena.sim.add("project", OTHER, TEXT, EVE)
@@ -99,5 +109,6 @@ ROWS |= {
 ROWS |= {
     "file-added-where-a-list-is-signed": Row(listed),
     "item-added-to-a-bundle": Row(of_a_bundle),
+    "committer-of-what-is-signed-is-hidden": Row(by_whom),
     "file-that-is-named-is-signed-unasked": Row(named_by_itself),
 }

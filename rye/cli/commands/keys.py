@@ -193,8 +193,9 @@ def _ask_to_sign(unseen: Sequence[PlannedFile]) -> None:
         SigningError: ``confirmation-needed``.
     """
     from rye.cli.render.keys import render_unseen
+    from rye.keyring.plan import with_authors
 
-    show((), render_unseen(unseen, Terminal.of(sys.stderr)))
+    show((), render_unseen(with_authors(unseen), Terminal.of(sys.stderr)))
     require_yes(
         "You answer for what you sign. Sign them?", hint="read them; then name each one, or: the same with --yes"
     )
