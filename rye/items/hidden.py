@@ -67,11 +67,21 @@ _INVISIBLE = (
     "\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
 )
 _CHARACTERS = (
-    *map(str.encode, "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f"),
-    *map(str.encode, "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202d\u202e\u2800\u3164\ufeff\uffa0"),
-    *(b"\xe2\x81", b"\xef\xb8", b"\xef\xbf", b"\xf0\x9b\xb2", b"\xf0\x9d\x85", b"\xf3"),
+    re.compile(rb"\xc2\xad"),
+    re.compile(rb"\xcd\x8f"),
+    re.compile(rb"\xd8\x9c"),
+    re.compile(rb"\xe1(?:\x85[\x9f\xa0]|\x9e[\xb4\xb5]|\xa0[\x8b-\x8f])"),
+    re.compile(rb"\xe2(?:\x80[\x8b-\x8f\xaa\xab\xad\xae]|\x81|\xa0\x80)"),
+    re.compile(rb"\xe3\x85\xa4"),
+    re.compile(rb"\xef(?:[\xb8\xbf]|\xbb\xbf|\xbe\xa0)"),
+    re.compile(rb"\xf0(?:\x9b\xb2|\x9d\x85)"),
+    re.compile(rb"\xf3"),
 )
-"""Bytes in any file with such characters; for ranges, such as plane 14, the first bytes that they share."""
+"""Bytes of such characters; whole ranges where they share their first bytes.
+
+Each pattern begins with one byte, which is searched for at the speed of memory. On 4,405 files of public skills, 27
+searches for whole characters took four times as long.
+"""
 
 _FLAG = "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f"
 _TAGS = re.compile(f"{_FLAG}|([\U000e0000-\U000e00ff\U000e01f0-\U000effff]+)")
@@ -200,7 +210,7 @@ def _signs(data: bytes, suffix: str) -> tuple[bool, bool, bool]:
     """Return whether bytes may have characters, escapes or markup that hide text."""
     is_markdown = suffix in _MARKDOWN
     return (
-        not data.isascii() and any(map(data.__contains__, _CHARACTERS)),
+        not data.isascii() and any(pattern.search(data) for pattern in _CHARACTERS),
         (is_markdown or suffix in _DATA) and (b"\\u" in data or b"\\U" in data or (is_markdown and b"&#" in data)),
         suffix in _COMMENTED and (b"<" in data or b"]:" in data or b"{/*" in data),
     )
@@ -325,7 +335,7 @@ def _of_markup(text: str, suffix: str) -> Iterator[_Place]:
     if suffix in _MARKDOWN:
         places += [
             ("comment", match.start(), match[1])
-            for match in _DEFINITION.finditer(text)
+            for match in (_DEFINITION.finditer(text) if "]:" in text else ())
             if _INSTRUCTION.search(match[1])
         ]
         places += [("markup", at, said) for at, said in _styled(text)]
