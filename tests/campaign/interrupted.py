@@ -59,15 +59,15 @@ def _skill(trial: Trial) -> None:
 
 
 WORKS = (
-    Work("sign --all", _edit),
-    Work("sign --all --force"),
-    Work("sign tool:demo/*", _add),
+    Work("sign --all --yes", _edit),
+    Work("sign --all --force --yes"),
+    Work("sign tool:demo/* --yes", _add),
     Work("sign .claude/skills/travel", _skill),
-    Work("sign --list", _add),
-    Work("sign --list --expires 30"),
+    Work("sign --list --yes", _add),
+    Work("sign --list --expires 30 --yes"),
     Work("keys generate third --owner cora", again=2),
     Work("trust add SECOND --yes", again=2),
-    Work("trust revoke SECOND --reason lost"),
+    Work("trust revoke SECOND --reason lost --yes"),
     Work("import ../foreign/howto.md"),
     Work("new tool demo/another", again=2),
     Work("init --yes", _skill),

@@ -112,8 +112,8 @@ class Trial:
         steps = (
             "keys generate --owner ada",
             "keys generate second --owner bea",
-            "sign --all",
-            "sign --list",
+            "sign --all --yes",
+            "sign --list --yes",
             "search deploy",
         )
         for step in steps:
