@@ -28,6 +28,7 @@ from rye.items.listings import (
 from rye.items.model import ItemType
 from rye.items.provenance import RECORDS
 from rye.options.search import MAX_RELATIONS
+from rye.registry.hooks import missing_hooks
 from rye.registry.relations import relations_of
 from rye.search.graph import graph_of
 from rye.search.request import Request, make_request
@@ -68,6 +69,7 @@ CODES: Final[Mapping[str, str]] = {
     "lock-missing": "a skill of a lock file is not there",
     "no-links": "this checkout has no links, and git wrote them as files",
     "not-checked-out": "git tracks what is not on disk",
+    "hook-missing": "the hook of a client starts a program that is not there",
     "hidden-text": "a file holds text that a reader does not see",
 }
 """The code of each finding and its meaning."""
@@ -199,12 +201,22 @@ def diagnose(reader: Reader, trust: TrustSet, engine: Searcher, warnings: tuple[
         *_broken(reader, trust, items),
         *_sources(copies),
         *_checkouts(reader),
+        *_hooks(reader),
         *(_of_file("hidden-text", item, text, _REMOVE) for item in items for text in _hidden(item)),
     ]
     counts = defaultdict[str, int](int)
     for item in items:
         counts[str(item.verdict)] += 1
     return DoctorReport(len(skills), len(items), dict(counts), tuple(listings), tuple(findings), warnings)
+
+
+def _hooks(reader: Reader) -> Iterator[Diagnosis]:
+    for folder in dict.fromkeys(part.root.around for part in reader.parts if part.root.space is not Space.SYSTEM):
+        for path, program in missing_hooks(folder):
+            fix = "put rye on PATH, or print the settings again: rye hook claude --print-config"
+            yield Diagnosis(
+                "hook-missing", (), f"the hook in {path.name} starts {program}, which is not there", fix, str(path)
+            )
 
 
 _REMOVE: Final = "remove it, or ask who wrote it what it is for"

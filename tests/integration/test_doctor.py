@@ -88,7 +88,7 @@ def test_each_fault_is_found(sim: SpaceSim, code: str) -> None:
 
 def test_the_table_has_every_code() -> None:
     """Each code of the table has an example here, or below."""
-    assert {*FAULTS, "no-links", "not-checked-out"} == {*CODES}
+    assert {*FAULTS, "no-links", "not-checked-out", "hook-missing"} == {*CODES}
 
 
 def test_what_git_tracks_and_is_not_on_disk_is_found(sim: SpaceSim) -> None:
@@ -102,6 +102,21 @@ def test_what_git_tracks_and_is_not_on_disk_is_found(sim: SpaceSim) -> None:
     found = {finding.code: finding.message for finding in registry.doctor().findings}
     assert found["not-checked-out"].endswith(": .claude/skills/gone/SKILL.md")
     assert found["no-links"].endswith(": CLAUDE.md")
+
+
+def test_a_hook_that_cannot_start_is_found(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its program is not on PATH, and the hook says nothing by itself; where the program is there, nothing is found."""
+    settings = {"hooks": {"UserPromptSubmit": [{"hooks": [{"command": "rye hook claude || true"}]}]}}
+    registry = lay(sim, {".claude/skills/pdf/SKILL.md": PDF, ".claude/settings.json": json.dumps(settings)})
+    programs = sim.folder / "programs"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", str(programs))
+    (finding,) = [each for each in registry.doctor().findings if each.code == "hook-missing"]
+    assert "starts rye, which is not there" in finding.message
+    assert "print-config" in finding.fix
+    (programs / "rye").write_text("#!/bin/sh\n")
+    (programs / "rye").chmod(0o755)
+    assert "hook-missing" not in {each.code for each in registry.doctor().findings}
 
 
 def test_a_healthy_project_has_no_finding(sim: SpaceSim) -> None:

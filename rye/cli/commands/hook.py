@@ -51,7 +51,7 @@ def hook(client: str, *, print_config: bool, threshold: float) -> int:  # noqa: 
     """
     if print_config:
         sys.stdout.write(f"{_config()}\n")
-        note("put it into ~/.claude/settings.json; a project's .claude/settings.json needs a signed list that names it")
+        note("put it into ~/.claude/settings.json; or into a project's, then: rye sign --list --bundle .")
         return 0
     try:
         check(_threshold, threshold)
