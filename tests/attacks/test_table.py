@@ -32,6 +32,7 @@ from tests.attacks import (
     seam_plan,
     seam_text,
     seam_told,
+    seam_walk,
     shown,
     versions,
 )
@@ -133,18 +134,57 @@ def test_an_attack_is_what_its_row_says(name: str, arena: Arena) -> None:
     assert found.well >= (codes if state == "open" else frozenset())
 
 
-SEAMS = (seam_accepted, seam_claims, seam_costs, seam_gaps, seam_places, seam_plan, seam_text, seam_told)
+SEAMS = (seam_accepted, seam_claims, seam_costs, seam_gaps, seam_places, seam_plan, seam_text, seam_told, seam_walk)
 """Attacks on what two parts of rye could decide differently, which enter themselves into :data:`ROWS`."""
 
-FAILING: dict[str, str] = {}
+WALKED = (
+    *(
+        f"{what}-in-{folder}"
+        for what in ("instructions", "settings", "servers")
+        for folder in ("gitkeep", "editorconfig", "prettierrc", "github-workflows", "github-x", "pycache")
+    ),
+    *(
+        f"plugin-deep-down-with-{what}"
+        for what in (
+            "manifest",
+            "skills-in-other-letters",
+            "output-style",
+            "commands-in-other-letters",
+            "nested-plugin",
+        )
+    ),
+    "folder-of-cursor-is-a-link-to-that-of-claude",
+    "folder-of-roo-is-a-link-to-that-of-windsurf",
+    "sources-are-a-link-to-a-folder-with-instructions",
+    *(f"name-of-windows-{number}" for number in (1, 2, 3)),
+    *(
+        f"obeyed-{name}"
+        for name in (
+            "devcontainer.json",
+            "conventions.md",
+            "crush.md",
+            "warp.md",
+            "replit.md",
+            "firebender.json",
+            "llms.txt",
+        )
+    ),
+)
+FAILING = dict.fromkeys(WALKED, "the walk does not see it: one walk of all names is to answer these")
 """Each row that fails today → what happens. A row that begins to hold has to be taken out."""
+
+
+def test_every_failing_row_is_played() -> None:
+    """A row that is no more cannot stay among those that fail."""
+    assert FAILING.keys() <= ROWS.keys()
 
 
 @pytest.mark.parametrize("name", sorted(ROWS))
 def test_a_seam_holds(name: str, arena: Arena) -> None:
-    """What an attack does is said, and what is honest keeps working."""
+    """What an attack does is said, and what is honest keeps working; a row that began to hold is no longer failing."""
     is_met = ROWS[name].is_met(arena)
-    if name in FAILING and not is_met:
+    if name in FAILING:
+        assert not is_met, "it holds now: take it out of FAILING"
         pytest.xfail(FAILING[name])
     assert is_met
 
