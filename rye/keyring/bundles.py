@@ -21,6 +21,7 @@ from rye.spaces.model import Root, Space
 from rye.spaces.signed import read_item
 from rye.spaces.walk import list_items_of
 from rye.trust.judge import judge
+from rye.trust.list import ListClaim
 from rye.trust.model import Verdict
 from rye.trust.reasons import ABOUT_KEY
 from rye.trust.trust_entry import TrustEntry, TrustScope
@@ -33,16 +34,18 @@ _PROVEN = frozenset({Verdict.TRUSTED, Verdict.PARTIAL, Verdict.MISPLACED})
 
 @dataclass(frozen=True, slots=True)
 class SignerCount:
-    """A key that signed items of a bundle.
+    """A key that signed items of a bundle, or its list.
 
     Attributes:
         entry: The bundle's own trust file of the key.
         items: Number of items that it validly signed, by the verdict that they have once it is trusted.
+        signed_list: Whether it signed the list of the bundle.
         trusted: Whether the user already trusts it for this bundle by name.
     """
 
     entry: TrustEntry
     items: Mapping[str, int]
+    signed_list: bool = False
     trusted: bool = False
 
 
@@ -105,7 +108,9 @@ def read_signers_of(roots: Sequence[Root], trust: TrustSet, *, now: datetime) ->
     """
     bundle, home = roots[0].bundle, roots[0].trust_root
     own = with_lists(load_trust(bundles={bundle: home}, built_in=home), roots, now).trust
-    items: dict[str, Counter[str]] = {}
+    states = (space.state for space in own.lists.values())
+    of_list = {signer.fingerprint for state in states if isinstance(state, ListClaim) for signer in state.signers}
+    items = {key: Counter[str]() for key in of_list}
     unverified: Counter[str] = Counter()
     files, missed = list_items_of(roots)
     for root, file in files:
@@ -123,7 +128,7 @@ def read_signers_of(roots: Sequence[Root], trust: TrustSet, *, now: datetime) ->
     trusted = {entry.fingerprint: entry for entry in _trusted_for(bundle, trust)}
     # among several files of one key, one that revokes it decides
     entries = {key: max(own.named(key), key=lambda entry: entry.revoked is not None) for key in items}
-    signers = [SignerCount(entries[key], dict(counts), key in trusted) for key, counts in items.items()]
+    signers = [SignerCount(entries[key], dict(counts), key in of_list, key in trusted) for key, counts in items.items()]
     signers.sort(key=lambda signer: (-sum(signer.items.values()), signer.entry.fingerprint))
     before = tuple(entry for key, entry in sorted(trusted.items()) if key not in items)
     path = str(home if roots[0].client is None else roots[0].around)
@@ -149,7 +154,7 @@ def trust_bundle(
         confirm: As for :func:`change_all`.
 
     Raises:
-        SigningError: ``fingerprint-mismatch``: a key signed no item of it, or the bundle itself revokes it;
+        SigningError: ``fingerprint-mismatch``: a key signed nothing of it, or the bundle itself revokes it;
             ``nothing-signed``: no key signed any; or as for :meth:`Trust.trust_bundle` and :func:`change_all`.
     """
     bundle = signers.bundle

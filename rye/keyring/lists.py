@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from rye._report import Report
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, SigningError
 from rye.items.clients import SKILL_FILE
 from rye.keyring.changes import write_file
+from rye.keyring.jobs import Job
 from rye.keyring.plan import PlannedFile
 from rye.options.model import ParameterError
 from rye.spaces.bundles import named_bundle
@@ -22,6 +23,7 @@ from rye.spaces.lists import files_below, last_seen, list_folder, read_list, sav
 from rye.spaces.model import Root, Space
 from rye.spaces.signed import read_item
 from rye.spaces.snapshot import FOLDER, is_listable, sweep_below
+from rye.spaces.state import SETTINGS
 from rye.spaces.walk import list_items_of
 from rye.trust.judge import claim_of, judge
 from rye.trust.keys import SigningKey
@@ -42,7 +44,7 @@ from rye.trust.list import (
 from rye.trust.model import Place, Verdict
 from rye.trust.trust_entry import TrustEntry
 from rye.trust.trust_set import TrustSet
-from rye.trust.trust_store import system_clock
+from rye.trust.trust_store import TRUSTED_FOLDER, system_clock
 
 DAYS = 90
 MAX_DAYS = 3650
@@ -149,6 +151,67 @@ def sign_list(
     return replace(done, signers=tuple(map(str, state.signers)))
 
 
+@dataclass(frozen=True, slots=True)
+class BundleList:
+    """The list of a bundle, to be signed after its items.
+
+    Attributes:
+        path: The file of the list.
+        is_wanted: Whether the bundle has a list, or files that only a list covers.
+        is_due: Whether the list has to be signed even if no item has.
+        rows: The files that only the list covers, and that the present list does not cover as they are.
+        digests: SHA-256 hex of every file of the bundle as it was read.
+        warnings: Why no list can be made.
+    """
+
+    path: str
+    is_wanted: bool = False
+    is_due: bool = False
+    rows: tuple[PlannedFile, ...] = ()
+    digests: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def carry_out(self, root: Root, *, key: SigningKey, trust: TrustSet, allow_hidden: bool) -> None:
+        """Sign the list.
+
+        Raises:
+            SigningError: ``changed-meanwhile``: a file is new or changed since it was shown.
+        """
+
+        def check(plan: ListSigned) -> None:
+            now = {change.path: change.sha256 for change in plan.changes}
+            for row in plan.unseen:
+                if not _is_beside(root, Path(row.path)) and self.digests.get(row.name) != now[row.name]:
+                    message = f"{row.name} is not as it was shown, so the items are signed and the list is not"
+                    raise SigningError("changed-meanwhile", message, hint="look at it, and sign again")
+
+        sign_list(root, key=key, trust=trust, days=MAX_DAYS, allow_hidden=allow_hidden, confirm=check)
+
+
+def plan_list(root: Root, jobs: Sequence[Job], *, key: SigningKey, trust: TrustSet, allow_hidden: bool) -> BundleList:
+    """Return the list that a bundle needs once some of its files are signed; arguments as for :func:`sign_list`."""
+    folder = list_folder(root) or root.path
+    path = str(folder / LIST_FILE)
+    try:
+        files = _read_all(root, folder, allow_hidden=allow_hidden)
+        data = read_list(folder) or b""
+        plan, _ = _Work(root, folder, data, files, key, trust, system_clock()).write(None)
+    except SigningError as error:
+        return BundleList(path, warnings=(f"no list can be made, so not every file is covered: {error.message}",))
+    signed = {Path(each) for job in jobs for named in job.paths for each in (named, f"{named}{DETACHED_SUFFIX}")}
+    places = {row: Path(row.path) for row in plan.unseen if not _is_beside(root, Path(row.path))}
+    rows = tuple(row for row, place in places.items() if signed.isdisjoint((place, *place.parents)))
+    is_due = bool(rows) or (bool(data) and (bool(plan.changes) or not plan.signers))
+    digests = {path: file.sha256 for path, file in files.items()}
+    return BundleList(path, bool(rows or data), is_due, rows, digests)
+
+
+def _is_beside(root: Root, path: Path) -> bool:
+    """Return whether a file is one that signing a bundle writes beside its items: a trust file, or the settings."""
+    home = root.trust_root
+    return path == home / SETTINGS or (path.parent == home / TRUSTED_FOLDER and path.suffix == ".toml")
+
+
 def _read_all(root: Root, folder: Path, *, allow_hidden: bool) -> dict[str, ListedFile]:
     files, problems, hidden = files_below(folder, root)
     if problems:
@@ -246,7 +309,8 @@ class _Work:
     def _signed_paths(self) -> set[str]:
         """Return the files with a valid signature of their own; trust files in effect are signed."""
         signed = {os.path.relpath(entry.source, self.folder) for entry in self.trust.entries if self._is_signed(entry)}
-        for root, file in list_items_of([self.root])[0]:
+        roots = [self.root] if self.root.client is None else named_bundle(self.folder)
+        for root, file in list_items_of(roots)[0]:
             with suppress(ItemError):
                 read = read_item(root, file.rel_path, file.item_type, file.item_id)
                 verdict = judge(read.evidence, origin=read.origin, trust=self.trust, now=self.now).verdict

@@ -75,7 +75,7 @@ class SignReport(Report):
     """The result of signing: the key's fingerprint, every file, its trust file, and warnings.
 
     Fingerprint and trust file are empty if a bundle needed no signature; ``removed`` are the trust files that none of
-    its items needed any more.
+    its items needed any more, and ``list_file`` is the list that was signed with it, if any.
     """
 
     fingerprint: str
@@ -83,6 +83,7 @@ class SignReport(Report):
     trust_file: str = ""
     warnings: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
+    list_file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +94,13 @@ class BundleFiles:
         trust_file: The trust file to write before the items, so that what is signed is trusted after an interruption.
         settings: The ranking settings to sign after the items.
         removed: The trust files that nothing needs any more, removed last.
+        listed: The files that only its list covers.
     """
 
     trust_file: tuple[Path, bytes] | None = None
     settings: tuple[Path, bytes, Place] | None = None
     removed: tuple[Path, ...] = ()
+    listed: tuple[PlannedFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,7 @@ class SigningPlan:
         if self.bundle.settings:
             path = str(self.bundle.settings[0])
             rows.append(PlannedFile(path, path, "changed"))
-        return tuple(rows)
+        return (*rows, *self.bundle.listed)
 
     def report(self) -> SignReport:
         """Return the plan as a report; nothing has been signed."""

@@ -13,13 +13,15 @@ from rye._files import real_path
 from rye._text import composed
 from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
 from rye.keyring.jobs import Job, Progress, counted, notes, read_jobs, refuse_others, sweep_beside
+from rye.keyring.lists import BundleList, plan_list
 from rye.keyring.plan import BundleFiles, Confirm, SigningPlan, SignReport
 from rye.keyring.private import Keyring
 from rye.options.model import check
 from rye.options.search import SIGNED_SPACE
 from rye.spaces.bundles import named_bundle
 from rye.spaces.layout import Layout
-from rye.spaces.lists import keys_of_list
+from rye.spaces.lists import keys_of_list, list_folder
+from rye.spaces.model import Root
 from rye.spaces.signed import read_item
 from rye.spaces.state import MAX_SETTINGS, SETTINGS, judge_settings, settings_place
 from rye.spaces.targets import files_to_sign, whole_skills
@@ -30,7 +32,7 @@ from rye.trust.model import OMS, Verdict, signer_words
 from rye.trust.trust_entry import TrustEntry, TrustScope
 from rye.trust.trust_file import trust_file_bytes, trust_file_name
 from rye.trust.trust_set import TrustSet
-from rye.trust.trust_store import TRUSTED_FOLDER, leads_out, load_trust, read_trust_bytes, system_clock
+from rye.trust.trust_store import TRUSTED_FOLDER, TrustLoad, leads_out, load_trust, read_trust_bytes, system_clock
 
 _NAMED = 5
 
@@ -198,11 +200,14 @@ def sign_bundle(
     confirm: Confirm | None = None,
     progress: Progress = None,
 ) -> SignReport:
-    """Sign each item of a bundle that is not validly signed, skills as a whole, and its ranking settings.
+    """Sign each item of a bundle that is not validly signed, skills as a whole, its ranking settings, and its list.
 
     Signatures that the bundle's own trust files accept stay, and so do these trust files. So two branches differ only
     in the items that they edit. A trust file is removed if neither an item nor the list needs it any more, unless it
     revokes its key or cannot be read. If nothing needs signing, no key is made.
+
+    A list is made if the bundle has one, or files that can hold no signature, such as the manifest of a plugin. It is
+    valid for :data:`rye.keyring.lists.MAX_DAYS`. A warning says why none could be made.
 
     Args:
         root: The bundle's root, the folder that holds ``directives``, ``tools`` and ``knowledge``; or one with skills.
@@ -237,19 +242,37 @@ def sign_bundle(
     if not jobs:
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
     secret = key or SigningKey.generate()
-    plan, is_needed = _plan_bundle(roots[0].bundle, home, jobs, secret.public, owner=owner, trust=trust, force=force)
+    load = load_trust(bundles={roots[0].bundle: home}, built_in=home)
+    listing = plan_list(roots[0], jobs, key=secret, trust=load.trust, allow_hidden=allow_hidden)
+    plan, is_needed = _plan_bundle(
+        roots[0], jobs, load, listing, public=secret.public, owner=owner, trust=trust, force=force
+    )
+    signs_list = is_needed and listing.is_wanted
     if dry_run:
-        return plan.report()
+        return replace(plan.report(), list_file=listing.path if signs_list else "")
     if confirm is not None and plan.unseen:
         confirm(plan)
-    return plan.carry_out(secret if is_needed else None, progress)
+    report = plan.carry_out(secret if is_needed else None, progress)
+    if not signs_list:
+        return report
+    own = load_trust(bundles={roots[0].bundle: home}, built_in=home).trust
+    listing.carry_out(roots[0], key=secret, trust=own, allow_hidden=allow_hidden)
+    return replace(report, list_file=listing.path)
 
 
 def _plan_bundle(
-    bundle: str, home: Path, jobs: list[Job], public: PublicKey, *, owner: str, trust: TrustSet | None, force: bool
+    root: Root,
+    jobs: list[Job],
+    load: TrustLoad,
+    listing: BundleList,
+    *,
+    public: PublicKey,
+    owner: str,
+    trust: TrustSet | None,
+    force: bool,
 ) -> tuple[SigningPlan, bool]:
     """Return the plan of signing a bundle, and whether anything needs a signature."""
-    load, needed = load_trust(bundles={bundle: home}, built_in=home), keys_of_list(home)
+    bundle, home = root.bundle, root.trust_root
     for job in jobs:
         job.named = False
         job.judge(load.trust)
@@ -262,8 +285,9 @@ def _plan_bundle(
         raise SigningError("invalid-items", message, hint="shorten it and sign again; nothing was written")
     known = judge_settings(bundle, settings, trust=load.trust, now=system_clock())
     stale = bool(settings) and (force or known.verdict is not Verdict.TRUSTED)
-    is_needed = force or stale or any(job.code for job in jobs)
+    is_needed = force or stale or listing.is_due or any(job.code for job in jobs)
     fingerprint = str(public.fingerprint) if is_needed else ""
+    needed = set() if is_needed and listing.is_wanted else keys_of_list(list_folder(root) or home)
     kept = (job.found.signer for job in jobs if not (job.code or force))
     needed |= {fingerprint, "" if stale else known.signer, *kept}
     trust_file = None
@@ -274,8 +298,10 @@ def _plan_bundle(
         trust_file,
         (home / SETTINGS, settings, settings_place(bundle)) if stale else None,
         tuple(_unneeded(load.trust, needed)),
+        listing.rows,
     )
-    return SigningPlan(tuple(jobs), fingerprint, force, "", load.warnings, more), is_needed
+    warnings = (*load.warnings, *listing.warnings)
+    return SigningPlan(tuple(jobs), fingerprint, force, "", warnings, more), is_needed
 
 
 def _unneeded(trust: TrustSet, needed: set[str]) -> list[Path]:

@@ -83,11 +83,11 @@ _NEWEST: Final = "get the newest version of all files from their owner, and comp
 
 REMEDIES: Final = MappingProxyType(
     {
-        "file-added": Remedy("find out where it came from, and remove it", _SIGN),
+        "file-added": Remedy("find out where it came from; remove it if nobody whom you trust put it there", _SIGN),
         "file-removed": Remedy("put the listed file back", _SIGN),
         "file-changed": Remedy("put the listed file back, and compare the two", _SIGN),
         "file-mode": Remedy("give it the mode that is listed", _SIGN),
-        "uncovered": Remedy("remove it, or have the space signed with a list", _SIGN),
+        "uncovered": Remedy("find out where it came from; a signed list covers it", _SIGN),
         "unknown-dot-name": Remedy(
             "read it, as a client may obey it; remove it, or name it under ignore in the policy"
         ),
@@ -222,6 +222,8 @@ class Adviser:
         """Return what to do about a finding about a list, or about a file that is on no list."""
         remedy = REMEDIES[change.code]
         where = self._where(violation.root)
+        if change.code == "list-signer" and violation.root.space is Space.SYSTEM:
+            return Advice.read(_TRUST_BUNDLE.format(bundle=self._bundle(violation.root)))
         command = remedy.command if self._may_list(violation.root) else ""
         then = f"; once you have reviewed it: {command}{where}" if command else ""
         words = f"# {remedy.words}{then}".replace("--forget", f"--forget{where}")
@@ -253,9 +255,13 @@ class Adviser:
             "ref": f"{quote(named)}{where}{key or ''}",
             "where": f"{where}{key or ''}",
             "project": project,
-            "bundle": quote(self.named.get(str(item.root.path), item.bundle)),
+            "bundle": self._bundle(item.root),
             "key": quote(item.signature.signer),
         }
+
+    def _bundle(self, root: Root) -> str:
+        """Return what names the bundle of a root in a command."""
+        return quote(self.named.get(str(root.path), root.bundle))
 
     def _where(self, root: Root) -> str:
         if root.space is Space.SYSTEM:

@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,14 @@ import pytest
 
 from rye import RyeError
 from rye.cli import main
+from rye.keyring.bundles import read_signers_of
 from rye.keyring.plan import SignReport
 from rye.keyring.sign_items import sign_bundle
+from rye.spaces.bundles import named_bundle
 from rye.trust.keys import SigningKey
 from rye.trust.trust_entry import Revocation
 from rye.trust.trust_file import trust_file_bytes, trust_file_name
+from rye.trust.trust_set import TrustSet
 from rye.trust.trust_store import TRUSTED_FOLDER, load_trust
 from tests.support.files import lay
 from tests.support.signed import ANN, EVE, PAT
@@ -230,7 +234,7 @@ def test_a_plugin_is_signed_with_a_key_that_stays_and_its_readers_pin(
     with monkeypatch.context() as unnamed:
         unnamed.delenv("RYE_BUNDLES")
         found = json.loads(run(mine, "verify", "--space", "system", "--bundle", str(plugin), "--json", status=1))
-    (fix,) = {each["fix"] for each in found["items"] if each["bundle"] == "tools" and "fix" in each}
+    (fix,) = {each["fix"] for each in found["items"] if each["bundle"] == "tools" and "fix" in each}  # of its list too
     assert fix == f"rye trust bundle {plugin}"
     run(mine, *shlex.split(fix)[1:], "--fingerprint", fingerprint)
     assert codes() == dict.fromkeys(ids, "ok")
@@ -275,3 +279,108 @@ def test_a_repository_of_skills_after_its_key_was_revoked(
     assert [(each["changed"], each["code"]) for each in again["items"]] == [(True, "revoked")]
     assert again["fingerprint"] != first
     assert run("verify", ".")["counts"] == {"trusted": 1}
+
+
+PLUGIN = {
+    ".claude-plugin/plugin.json": '{"name": "tools"}\n',
+    "hooks/hooks.json": "{}\n",
+    "skills/pdf/SKILL.md": "---\nname: pdf\ndescription: Fill forms\n---\n",
+    "commands/review.md": "---\ndescription: Review\n---\nRead the diff.\n",
+}
+
+
+class Publisher:
+    """Somebody who signs a plugin in the working directory."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.plugin, self._capsys = folder / "tools", capsys
+        lay(self.plugin, PLUGIN)
+        git(self.plugin, "init", "--quiet")
+        (folder / "user").mkdir()
+        monkeypatch.setenv("USER_SPACE", str(folder / "user"))
+        monkeypatch.chdir(self.plugin)
+        self.run("keys", "generate", "--owner", "them")
+
+    def run(self, *words: str, status: int = 0) -> dict[str, Any]:
+        """Return what a command says as JSON."""
+        assert main([*words, "--json"]) == status
+        found = json.loads(self._capsys.readouterr().out)
+        assert isinstance(found, dict)
+        return found
+
+    def sign(self, *words: str) -> dict[str, Any]:
+        """Sign the plugin."""
+        return self.run("sign", "--bundle", ".", "--yes", *words)
+
+
+@pytest.fixture
+def publisher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Publisher:
+    """Lay a plugin that nobody has signed."""
+    return Publisher(tmp_path, monkeypatch, capsys)
+
+
+def test_signing_a_plugin_covers_its_manifest_and_hooks(publisher: Publisher) -> None:
+    """They can hold no signature, so the plugin gets a list: strict passes, and a second time nothing is signed."""
+    assert publisher.sign()["list_file"] == str(publisher.plugin / "rye.list")
+    for way in ((".",), ("--bundle", ".")):
+        assert publisher.run("verify", *way, "--strict")["findings"] == 0
+    again = publisher.sign()
+    assert (again["fingerprint"], again["list_file"]) == ("", "")
+    for path, text in PLUGIN.items():
+        (publisher.plugin / path).write_text(f"{text} ", encoding="utf-8")
+        assert publisher.run("verify", ".", "--strict", status=1)["findings"] == 1
+        publisher.sign()
+        assert publisher.run("verify", ".", "--strict")["findings"] == 0
+
+
+def test_the_files_of_a_plugin_that_only_its_list_covers_are_shown(publisher: Publisher) -> None:
+    """Nothing is signed without a terminal to ask on; the dry run says that a list would be."""
+    assert main(["sign", "--bundle", "."]) == 2
+    assert not (publisher.plugin / "rye.list").exists()
+    assert publisher.sign("--dry-run")["list_file"]
+    assert not (publisher.plugin / "rye.list").exists()
+
+
+def signers_of(plugin: Path) -> dict[str, bool]:
+    """Return the keys that ``rye trust bundle`` offers for a plugin, and whether each signed its list."""
+    found = read_signers_of(named_bundle(plugin), TrustSet(), now=datetime.now(UTC))
+    return {signer.entry.fingerprint: signer.signed_list for signer in found.signers}
+
+
+def test_a_plugin_signed_with_new_keys_names_the_key_of_its_list(publisher: Publisher) -> None:
+    """Its trust file stays until another key signs the list."""
+    first = publisher.sign("--new-key")["trust_file"]
+    assert publisher.sign("--new-key")["list_file"] == ""
+    assert Path(first).exists()
+    edit(publisher.plugin, "hooks/hooks.json", " \n")
+    second = publisher.sign("--new-key")["trust_file"]
+    assert signers_of(publisher.plugin) == {Path(first).stem: False, Path(second).stem: True}
+    assert {Path(first).exists(), Path(second).exists()} == {True}  # the first key signed the items
+    publisher.sign("--force")
+    assert not any(Path(path).exists() for path in (first, second))
+    assert publisher.run("verify", ".", "--strict")["findings"] == 0
+
+
+def test_attack_a_hook_changes_while_its_plugin_is_signed(
+    publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list names what was shown, or nothing."""
+    original = os.replace
+
+    def replace(source: str | Path, target: str | Path) -> None:
+        original(source, target)
+        if Path(target).name == "review.md":
+            edit(publisher.plugin, "hooks/hooks.json", " \n")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", replace)
+        assert main(["sign", "--bundle", ".", "--yes"]) == 2
+    assert not (publisher.plugin / "rye.list").exists()
+
+
+def test_a_bundle_that_can_have_no_list_says_so(publisher: Publisher) -> None:
+    """A repository inside it is not listed; its items are signed all the same."""
+    git(publisher.plugin, "init", "--quiet", "inner")
+    signed = publisher.sign()
+    assert len(signed["items"]) == 2
+    assert any("no list can be made" in warning and "inner" in warning for warning in signed["warnings"])

@@ -104,7 +104,7 @@ _lose = flag("--yes", "-y", help="With `--force`: do not ask, even if a key is l
     "--bundle",
     type=PATH,
     metavar="DIR",
-    help="Sign the items of this bundle, and write the trust file of the key into it",
+    help="Sign the items and the list of this bundle, and write the trust file of the key into it",
 )
 @flag("--new-key", help="With `--bundle`: sign with a new key, and discard its private half")
 @option(

@@ -167,7 +167,12 @@ def render_signers(signers: BundleSigners, planned: Sequence[TrustChange], termi
         yield f"key          {terminal.style(inline(entry.fingerprint), 'cyan')}{state}"
         yield f"owner        {inline(entry.owner) or 'none named'} (as the bundle says)"
         counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(signer.items.items()))
-        yield f"signed       {plural(sum(signer.items.values()), 'item')}: {counts} once you trust it for the bundle"
+        if counts:
+            yield (
+                f"signed       {plural(sum(signer.items.values()), 'item')}: {counts} once you trust it for the bundle"
+            )
+        if signer.signed_list:
+            yield "signed       the list of all files"
         yield f"counts for   {inline(scopes.get(entry.fingerprint, 'nothing'))}"
     for text in dict.fromkeys(warning for change in planned for warning in change.warnings):
         yield f"warning      {inline(text)}"
@@ -193,5 +198,7 @@ def render_signed(report: SignReport, terminal: Terminal, *, dry_run: bool) -> I
     yield f"{plural(changed, 'item')} {done}{key}" + (f", {left} unchanged" if left else "")
     if report.trust_file:
         yield f"trust file {inline(report.trust_file)}"
+    if report.list_file:
+        yield f"list       {inline(report.list_file)}"
     for path in report.removed:
         yield f"removed    trust file {inline(path)}, which no item needs any more"
