@@ -6,27 +6,33 @@ The bundle's own trust files only say which keys there are; they are claims by w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
+from rye._text import quote
+from rye.errors import ArgumentError, ItemError, NotFoundError, RyeError, SigningError
 from rye.keyring.changes import TrustChange, change_all, write_changes
 from rye.keyring.trust import Trust
 from rye.spaces.bundles import is_own, named_bundle
 from rye.spaces.layout import Layout
 from rye.spaces.lists import with_lists
 from rye.spaces.model import Root, Space
-from rye.spaces.signed import read_item
+from rye.spaces.signed import ReadItem, read_item
 from rye.spaces.walk import list_items_of
+from rye.trust.certificates import read_public
 from rye.trust.judge import judge
 from rye.trust.list import ListClaim
-from rye.trust.model import Verdict
-from rye.trust.reasons import ABOUT_KEY
+from rye.trust.model import OMS, Verdict
+from rye.trust.reasons import ABOUT_KEY, UNCHECKED
 from rye.trust.trust_entry import TrustEntry, TrustScope
 from rye.trust.trust_set import TrustSet
-from rye.trust.trust_store import load_trust
+from rye.trust.trust_store import load_trust, read_trust_bytes
+
+_MOST_ROOTS = 16
+"""Maximum number of files of a bundle that are tried as root certificates."""
 
 _PROVEN = frozenset({Verdict.TRUSTED, Verdict.PARTIAL, Verdict.MISPLACED})
 """Verdicts on signatures that are valid; those of :data:`ABOUT_KEY` are too."""
@@ -60,6 +66,9 @@ class BundleSigners:
         signers: The keys, those with most items first.
         unverified: Number of items that none of these keys validly signed, by reason code.
         before: The user's trust files that name the bundle, of keys that signed none of its items.
+        others: What signed the other items, as far as their signatures say: keys or roots of certificates.
+        root: A root certificate in the bundle that verifies such signatures; None if there is none.
+        trusted: Number of items that these signed, and that the user trusts already.
     """
 
     bundle: str
@@ -68,6 +77,9 @@ class BundleSigners:
     signers: tuple[SignerCount, ...]
     unverified: Mapping[str, int]
     before: tuple[TrustEntry, ...] = ()
+    others: tuple[str, ...] = ()
+    root: Path | None = None
+    trusted: int = 0
 
     @property
     def fingerprints(self) -> tuple[str, ...]:
@@ -112,6 +124,8 @@ def read_signers_of(roots: Sequence[Root], trust: TrustSet, *, now: datetime) ->
     of_list = {signer.fingerprint for state in states if isinstance(state, ListClaim) for signer in state.signers}
     items = {key: Counter[str]() for key in of_list}
     unverified: Counter[str] = Counter()
+    others = dict[str, ReadItem]()
+    known = 0
     files, missed = list_items_of(roots)
     for root, file in files:
         try:
@@ -120,6 +134,9 @@ def read_signers_of(roots: Sequence[Root], trust: TrustSet, *, now: datetime) ->
             unverified[error.code] += 1
             continue
         signature = judge(read.evidence, origin=read.origin, trust=own, now=now)
+        if signature.code in UNCHECKED:
+            others.setdefault(signature.reason, read)
+            known += judge(read.evidence, origin=read.origin, trust=trust, now=now).verdict is Verdict.TRUSTED
         if not (signature.verdict in _PROVEN or signature.code in ABOUT_KEY):
             unverified[signature.code] += 1
         else:
@@ -132,7 +149,30 @@ def read_signers_of(roots: Sequence[Root], trust: TrustSet, *, now: datetime) ->
     signers.sort(key=lambda signer: (-sum(signer.items.values()), signer.entry.fingerprint))
     before = tuple(entry for key, entry in sorted(trusted.items()) if key not in items)
     path = str(home if roots[0].client is None else roots[0].around)
-    return BundleSigners(bundle, roots[0].version, path, tuple(signers), dict(unverified), before)
+    return BundleSigners(
+        bundle,
+        roots[0].version,
+        path,
+        tuple(signers),
+        dict(unverified),
+        before,
+        tuple(others),
+        _root_for(others.values(), Path(path), now),
+        known,
+    )
+
+
+def _root_for(items: Iterable[ReadItem], folder: Path, now: datetime) -> Path | None:
+    """Return the root certificate in a folder that verifies the signatures of other tools; None if there is none."""
+    foreign = [read for read in items if read.evidence.format == OMS]
+    for path in sorted([*folder.glob("*.pem"), *folder.glob("*/*.pem")])[:_MOST_ROOTS] if foreign else ():
+        with suppress(RyeError, OSError):
+            public = read_public(read_trust_bytes(path).decode("ascii", "replace"))
+            trust = TrustSet((TrustEntry(public, "", TrustScope.NAMED),))
+            found = (judge(read.evidence, origin=read.origin, trust=trust, now=now).code for read in foreign)
+            if any(code not in UNCHECKED for code in found):
+                return path
+    return None
 
 
 def _trusted_for(bundle: str, trust: TrustSet) -> list[TrustEntry]:
@@ -159,12 +199,7 @@ def trust_bundle(
     """
     bundle = signers.bundle
     if not signers.fingerprints:
-        if signers.unverified.get("unknown-key"):
-            message = f"items of bundle {bundle} are signed, but it has no trust file for their key"
-            hint = "ask its publisher for the trust file, compare the fingerprint, then: rye trust add FILE"
-        else:
-            message = f"no item of bundle {bundle} has a signature that can count"
-            hint = "search it unsigned, or ask its publisher for a signed version"
+        message, hint = _why_none(signers)
         raise SigningError("nothing-signed", message, hint=hint)
     if wrong := sorted({*fingerprints}.difference(signers.fingerprints)):
         message = f"bundle {bundle} is not signed with key {wrong[0]}; it is with {', '.join(signers.fingerprints)}"
@@ -179,3 +214,22 @@ def trust_bundle(
     ]
     write_changes(dropped)
     return [*changes, *dropped]
+
+
+def _why_none(signers: BundleSigners) -> tuple[str, str]:
+    """Return why no key of a bundle can be trusted, and what to do."""
+    bundle = signers.bundle
+    if signers.trusted:
+        message = f"you trust the signers of {signers.trusted:,} items of bundle {bundle} already"
+        return message, f"see the rest: rye verify --bundle {quote(signers.path)}"
+    if signers.root:
+        message = f"items of bundle {bundle} are signed with OpenSSF Model Signing: {signers.others[0]}"
+        command = f"rye trust add {quote(str(signers.root))} --for 'skill:*'"
+        return message, f"a root certificate in the bundle verifies them; once its owner confirmed it: {command}"
+    if signers.others:
+        message = f"items of bundle {bundle} are signed, but it has no trust file for that: {'; '.join(signers.others)}"
+        hint = "ask its publisher for the trust file or root certificate, compare the fingerprint, then: "
+        limit = " --for 'skill:*'" if signers.unverified.get("oms-root") else ""
+        return message, f"{hint}rye trust add FILE{limit}"
+    message = f"no item of bundle {bundle} has a signature that can count"
+    return message, "search it unsigned, or ask its publisher for a signed version"

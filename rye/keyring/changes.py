@@ -12,6 +12,7 @@ from typing import Any
 from rye._files import sweep, write_atomically
 from rye._report import Report
 from rye.errors import EnvironmentFault, RyeError, SigningError
+from rye.trust.certificates import ForeignKey
 from rye.trust.trust_entry import TrustEntry
 from rye.trust.trust_store import read_trust_bytes
 
@@ -30,6 +31,7 @@ class TrustChange(Report):
         paths: The trust files.
         warnings: Why the key may still not be accepted.
         reach: The items that the key may sign afterwards, in words; empty if these are fewer than before.
+        about: For a root certificate what it says of itself, in lines.
         writes: The new content of each file, None for a removed one. Not part of the JSON.
     """
 
@@ -39,6 +41,7 @@ class TrustChange(Report):
     paths: tuple[str, ...]
     warnings: tuple[str, ...] = ()
     reach: str = ""
+    about: tuple[str, ...] = ()
     writes: tuple[tuple[Path, bytes | None], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,7 +60,8 @@ def planned(  # noqa: PLR0917 - in the order of the fields
     reach: str = "",
 ) -> TrustChange:
     """Return a change of one trust file, for the key of an entry."""
-    return TrustChange(action, entry.fingerprint, entry.owner, (str(path),), warnings, reach, writes)
+    about = entry.public.about if isinstance(entry.public, ForeignKey) else ()
+    return TrustChange(action, entry.fingerprint, entry.owner, (str(path),), warnings, reach, about, writes)
 
 
 def change_all(

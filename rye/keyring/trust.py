@@ -192,7 +192,7 @@ class Trust:
         paths = tuple(entry.source for entry in before)
         still = tuple(f"still named by {source}" for source in where)
         writes = tuple((Path(path), None) for path in paths)
-        return TrustChange("removed", known.fingerprint, before[0].owner, paths, still, "", writes)
+        return TrustChange("removed", known.fingerprint, before[0].owner, paths, still, writes=writes)
 
     def revoke(self, key: str, *, reason: str = "", date: str = "", space: str = "user") -> TrustChange:
         """Plan to revoke a key for everything it ever signed.

@@ -99,6 +99,20 @@ class ForeignKey:
         name = values.get(NameOID.ORGANIZATION_NAME) or values.get(NameOID.COMMON_NAME) or ""
         return name if name.isascii() and name.isprintable() and len(name) <= _MAX_NAME else ""
 
+    @property
+    def about(self) -> tuple[str, ...]:
+        """What a certificate says, in lines to compare with ``openssl x509 -subject -dates -fingerprint -sha256``."""
+        if not self.is_certificate:
+            return ()
+        root = load(self.der)
+        digits = self.fingerprint.upper()
+        return (
+            f"root certificate of {shown(root.subject)}",
+            f"valid from {root.not_valid_before_utc:%Y-%m-%d} to {root.not_valid_after_utc:%Y-%m-%d}",
+            f"sha256 Fingerprint={':'.join(digits[at : at + 2] for at in range(0, len(digits), 2))}",
+            "it stands for every certificate that it issues, directly or through others",
+        )
+
 
 AnyKey = PublicKey | ForeignKey
 """A key that a trust file may hold."""

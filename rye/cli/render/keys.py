@@ -150,6 +150,7 @@ def render_planned(change: TrustChange, terminal: Terminal) -> Iterator[str]:
     """Yield the key of a planned change, its owner, and the items for which it will count."""
     yield f"key          {terminal.style(inline(change.fingerprint), 'cyan')}"
     yield f"owner        {inline(change.owner) or 'none named'} (as its file says)"
+    yield from (f"             {inline(line)}" for line in change.about)
     yield f"counts for   {inline(change.reach) or 'nothing'}"
     yield from (f"warning      {inline(text)}" for text in change.warnings)
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import hashes
 
+from rye.cli import main
 from rye.errors import RyeError
 from rye.keyring.bundles import find_bundle, read_signers_of, trust_bundle
 from rye.keyring.sign_items import sign_bundle
@@ -18,6 +23,8 @@ from rye.trust.keys import SigningKey
 from rye.trust.trust_entry import Revocation
 from rye.trust.trust_file import trust_file_name
 from rye.trust.trust_store import TRUSTED_FOLDER
+from tests.support.files import lay
+from tests.support.model_signing import Authority, bundle_of, statement_of
 from tests.support.signed import EVE, NOW, PAT, XML, html, key, old_envelope
 from tests.support.spacesim import SpaceSim
 
@@ -182,3 +189,44 @@ def test_attack_a_bundle_takes_the_id_of_a_trusted_one(sim: SpaceSim) -> None:
     sign_bundle(other.bundles["stall"], owner="shop", key=SHOP)
     sim.write("system:shop", SETTINGS, other.path("system:stall", SETTINGS).read_bytes())
     assert rank(sim) == without
+
+
+def test_a_bundle_that_other_tools_signed_says_which_root_to_trust(
+    sim: SpaceSim, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command names a root in the bundle; its subject, dates and fingerprint are shown before the question."""
+    monkeypatch.setenv("USER_SPACE", str(sim.user))
+    root, middle, signer = Authority().chain()
+    files = {"SKILL.md": b"---\nname: pdf\ndescription: Fill in forms\n---\n"}
+    bundle = json.dumps(bundle_of(statement_of(files), signer, middle)).encode()
+    lay(sim.folder / "theirs/skills/pdf", files | {"skill.oms.sig": bundle})
+
+    def told(*words: str, status: int) -> str:
+        assert main([*words]) == status
+        found = capsys.readouterr()
+        return found.out + found.err
+
+    without = told("trust", "bundle", str(sim.folder / "theirs"), status=2)
+    assert "CN=Root" in without
+    assert "rye trust add FILE --for 'skill:*'" in without
+    other = Authority("Other").chain()[0]
+    lay(sim.folder / "theirs", {"a.pem": other.pem, "b.pem": b"no key", "keys/root.pem": root.pem})
+    beside = told("trust", "bundle", str(sim.folder / "theirs"), status=2)
+    command = re.search(r"rye (trust add .* --for 'skill:\*')", beside)
+    assert command
+    asked = told(*shlex.split(command[1]), status=2)
+    digits = root.certificate.fingerprint(hashes.SHA256()).hex(":").upper()
+    for fact in ("CN=Root", "valid from", digits, "every certificate that it issues"):
+        assert fact in asked
+    assert str(sim.folder / "theirs/keys/root.pem") in command[1]
+    told(*shlex.split(command[1]), "--yes", status=0)
+    assert "already" in told("trust", "bundle", str(sim.folder / "theirs"), status=2)
+
+
+def test_a_bundle_without_a_trust_file_says_which_key_signed_it(sim: SpaceSim) -> None:
+    """Its publisher has to send the trust file of that key."""
+    for name in (trust_file_name(SHOP.public), trust_file_name(PAT.public)):
+        sim.delete("system:shop", (TRUSTED_FOLDER / name).as_posix())
+    with pytest.raises(RyeError, match=SHOP.public.fingerprint[:16]) as caught:
+        accept(sim, SHOP)
+    assert "rye trust add FILE" in caught.value.hint
