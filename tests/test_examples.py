@@ -3,8 +3,9 @@
 A ``query`` fence is parsed line by line, and the commands of a ``console`` fence are run; a line that is to exit with
 another status than 0 says so, as in ``$ rye show rye/nothing   # exit 1``. Lines below a command are what it prints:
 ``…`` stands for anything, lines may be broken elsewhere, and decimal fractions and percentages may differ. A fence that
-begins with ``$ cd shop`` is run in the project of ``tests.support.sample_project``, others in an empty folder. The
-options of an ``sh`` fence are checked, and ``python`` fences are run in a copy of that project.
+begins with ``$ cd shop`` is run in the project of ``tests.support.sample_project``, others in an empty folder; the page
+on a team is played by ``tests/test_team.py``. The options of an ``sh`` fence are checked, and ``python`` fences are run
+in a copy of that project.
 """
 
 from __future__ import annotations
@@ -72,7 +73,11 @@ def matches(sample: str, answer: str) -> bool:
     return re.fullmatch(".*?".join(map(re.escape, wanted.split("…"))), found) is not None
 
 
-@pytest.mark.parametrize(("page", "text"), fences("console"), ids=lambda value: value.split("\n")[0][:60])
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [each for each in fences("console") if each[0] != "team"],
+    ids=lambda value: value.split("\n")[0][:60],
+)
 def test_every_console_example_prints_what_it_shows(
     page: str, text: str, shop: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

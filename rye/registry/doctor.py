@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
-from rye._report import Report
 from rye.errors import ItemError
 from rye.index.reader import Reader
 from rye.index.schema import TYPE_NAMES
@@ -28,6 +26,7 @@ from rye.items.listings import (
 from rye.items.model import ItemType
 from rye.items.provenance import RECORDS
 from rye.options.search import MAX_RELATIONS
+from rye.registry.diagnosis import CODES, Diagnosis, DoctorReport, ListingReport
 from rye.registry.hooks import missing_hooks
 from rye.registry.relations import relations_of
 from rye.search.graph import graph_of
@@ -41,7 +40,7 @@ from rye.spaces.skills_lock import compare_lock, installed_from, read_lock
 from rye.spaces.uncovered import named_files
 from rye.trust.judge import judge
 from rye.trust.list import SkillFolder, write_rows
-from rye.trust.model import Verdict
+from rye.trust.model import Signature, Verdict
 from rye.trust.trust_set import TrustSet
 from rye.trust.trust_store import system_clock
 
@@ -53,93 +52,6 @@ _QUERY_WORDS: Final = 16
 """Words of a description that are used as a query, the length of a long request."""
 _NAMED: Final = 3
 
-CODES: Final[Mapping[str, str]] = {
-    "unreadable": "a file cannot be read as an item",
-    "listing-cut": "a client's listing cuts or drops descriptions",
-    "no-description": "a skill has no description, so no agent chooses it",
-    "long-description": f"a description has more than {MAX_DESCRIPTION:,} characters, and clients cut it",
-    "no-trigger": "a description does not say when to use the skill",
-    "overlap": "another skill is the first hit for a skill's own description",
-    "near-duplicate": "two skills say nearly the same",
-    "same-name": "skills of one name are not the same",
-    "dangling": "an item refers to what is not there",
-    "front-matter": "a client may read the metadata differently, or not at all",
-    "unaccounted": "neither a signature nor a lock file says where a skill came from",
-    "lock-changed": "a skill is not what its lock file says",
-    "lock-missing": "a skill of a lock file is not there",
-    "no-links": "this checkout has no links, and git wrote them as files",
-    "not-checked-out": "git tracks what is not on disk",
-    "hook-missing": "the hook of a client starts a program that is not there",
-    "hidden-text": "a file holds text that a reader does not see",
-}
-"""The code of each finding and its meaning."""
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnosis(Report):
-    """One finding.
-
-    Attributes:
-        code: One of :data:`CODES`.
-        items: ``type:id`` of the items concerned.
-        message: The problem.
-        fix: How to fix it.
-        path: The first file concerned; empty if none is.
-        line: 1-based line.
-    """
-
-    code: str
-    items: tuple[str, ...]
-    message: str
-    fix: str
-    path: str = ""
-    line: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class ListingReport(Report):
-    """How the skills that a client reads fit into its listing.
-
-    Attributes:
-        client: The name of the client.
-        skills: How many skills it reads.
-        characters: Length of their names and descriptions.
-        budget: Characters that the listing can hold; None if the client's makers state no limit.
-        cut: The skills whose descriptions are cut or dropped.
-        room: Characters left for each description if all are shortened equally, else 0.
-        source, date: Where and when the figures were looked up.
-    """
-
-    client: str
-    skills: int
-    characters: int
-    budget: int | None
-    cut: tuple[str, ...]
-    room: int
-    source: str
-    date: str
-
-
-@dataclass(frozen=True, slots=True)
-class DoctorReport(Report):
-    """What an agent can find in a project and the user's space.
-
-    Attributes:
-        skills: How many skills there are; copies for several clients count once.
-        items: How many items there are.
-        verdicts: How many items have each verdict.
-        listings: One for each client that reads a skill.
-        findings: The problems.
-        warnings: The warnings of the spaces.
-    """
-
-    skills: int
-    items: int
-    verdicts: Mapping[str, int]
-    listings: tuple[ListingReport, ...]
-    findings: tuple[Diagnosis, ...]
-    warnings: tuple[str, ...] = ()
-
 
 class _Item(NamedTuple):
     """An item read from disk.
@@ -148,7 +60,7 @@ class _Item(NamedTuple):
         doc: Its document number.
         root, path: Where it is.
         read: The parsed file.
-        verdict: Its verdict.
+        signature: What its signature is worth.
         skill: The content of its folder; None if it is not a skill.
     """
 
@@ -156,7 +68,7 @@ class _Item(NamedTuple):
     root: Root
     path: str
     read: ReadItem
-    verdict: Verdict
+    signature: Signature
     skill: SkillFolder | SkillFiles | None
 
     @property
@@ -194,6 +106,8 @@ def diagnose(reader: Reader, trust: TrustSet, engine: Searcher, warnings: tuple[
     skills = [first[ref] for ref in sorted(first)]
     listings = [report for listing in LISTINGS if (report := _listing(listing, copies))]
     findings += [
+        *_unknown_signers(items),
+        *_tampered(items),
         *(_cut(report) for report in listings if report.cut),
         *_descriptions(skills),
         *_competing(skills, engine),
@@ -206,7 +120,7 @@ def diagnose(reader: Reader, trust: TrustSet, engine: Searcher, warnings: tuple[
     ]
     counts = defaultdict[str, int](int)
     for item in items:
-        counts[str(item.verdict)] += 1
+        counts[str(item.signature.verdict)] += 1
     return DoctorReport(len(skills), len(items), dict(counts), tuple(listings), tuple(findings), warnings)
 
 
@@ -242,8 +156,8 @@ def _items(reader: Reader, trust: TrustSet, findings: list[Diagnosis]) -> Iterat
                 file = f"{part.root.path}/{path}"
                 findings.append(Diagnosis("unreadable", (f"{kind}:{item_id}",), error.message, fix, file))
                 continue
-            verdict = judge(read.evidence, origin=read.origin, trust=trust, now=now).verdict
-            yield _Item(part.base + doc, part.root, path, read, verdict, skill)
+            signature = judge(read.evidence, origin=read.origin, trust=trust, now=now)
+            yield _Item(part.base + doc, part.root, path, read, signature, skill)
 
 
 def _of_file(code: str, item: _Item, message: str, fix: str, *, line: int = 1) -> Diagnosis:
@@ -389,9 +303,35 @@ def _broken(reader: Reader, trust: TrustSet, items: Sequence[_Item]) -> Iterator
             yield _of_file("dangling", item, message, fix, line=broken[0].line if broken else 1)
 
 
+def _unknown_signers(items: Iterable[_Item]) -> Iterator[Diagnosis]:
+    """Yield a finding for each signer whose key the user does not trust, with what they signed."""
+    by_signer = defaultdict[str, list[_Item]](list)
+    for item in items:
+        if item.signature.code in {"unknown-key", "foreign-key"}:
+            by_signer[item.signature.signer].append(item)
+    for signer, signed in by_signer.items():
+        owner = signed[0].signature.owner
+        who = f"signed by {owner!r} (its own claim), key {signer}" if owner else f"signed with key {signer}"
+        fix = "rye trust add FILE, the trust file of whoever holds that key; compare the fingerprint first"
+        names = tuple(dict.fromkeys(item.ref for item in signed))
+        yield Diagnosis("unknown-signer", names, f"{CODES['unknown-signer']}: {who}", fix, signed[0].file)
+
+
+def _tampered(items: Iterable[_Item]) -> Iterator[Diagnosis]:
+    """Yield one finding for what is not as it was signed."""
+    if changed := [item for item in items if item.signature.verdict is Verdict.TAMPERED]:
+        names = tuple(dict.fromkeys(item.ref for item in changed))
+        fix = "do not use it; rye verify says what differs and what to do"
+        yield Diagnosis("tampered", names, CODES["tampered"], fix, changed[0].file)
+
+
 def _sources(copies: Sequence[_Item]) -> Iterator[Diagnosis]:
     """Yield skills without a signature or lock entry, and skills that differ from their lock entry."""
-    unknown = [item for item in copies if item.verdict is Verdict.UNSIGNED and not installed_from(item.root, item.read)]
+    unknown = [
+        item
+        for item in copies
+        if item.signature.verdict is Verdict.UNSIGNED and not installed_from(item.root, item.read)
+    ]
     if unknown:
         names = tuple(dict.fromkeys(item.ref for item in unknown))
         message = f"{CODES['unaccounted']}: {len(names)} of {len({item.ref for item in copies})} skills"

@@ -21,7 +21,7 @@ from rye.search.results import SearchResponse, SectionResponse
 from rye.trust.trust_store import system_clock
 
 if TYPE_CHECKING:
-    from rye.registry.doctor import DoctorReport
+    from rye.registry.diagnosis import DoctorReport
     from rye.registry.relations import Relations
     from rye.registry.reports import LoadedItem
     from rye.registry.skills import FoundSkill

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from rye.keyring.plan import Confirm, SignReport
     from rye.keyring.private import Passphrase
     from rye.keyring.trust_list import TrustReport
-    from rye.registry.doctor import DoctorReport
+    from rye.registry.diagnosis import DoctorReport
     from rye.registry.findability import Findability
     from rye.registry.relations import Relations
     from rye.registry.reports import LoadedItem, SpaceStatus

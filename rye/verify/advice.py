@@ -206,17 +206,27 @@ class Adviser:
         facts = self._facts(item, key)
         if item.verdict in {Verdict.UNSIGNED, Verdict.PARTIAL} and self.was_signed(item.root, item.file.rel_path):
             key, remedy = None, remedy if item.space == "system" else REASONS["digest"].remedy
-        if key is not None and code in _EDITED:
-            sign = "rye sign --list{where}" if code == "list-changed" else "rye sign {ref}"
-            path = skill_of(item.root, item.file.rel_path) or item.file.rel_path
-            review = self._original(item.root).review(path)
-            return Advice("", f"changed after it was signed: {review}, then: {sign.format(**facts)}")
+        if code in _EDITED and (key is not None or item.space == "project"):
+            return self._of_edited(item, code, remedy, facts, is_own=key is not None)
         if key is not None and signing:
             return self._sign(item, Advice.read(signing.format(**facts)))
         if item.space == "system" and remedy.startswith("# "):
             remedy = _OF_UNSIGNED_BUNDLE if is_unsigned else _OF_BUNDLE
             remedy = remedy.replace("# ", "# rename or move it back; else ") if code == "signed-elsewhere" else remedy
         return Advice.read(remedy.format(**facts))
+
+    def _of_edited(
+        self, item: VerifiedItem, code: str, remedy: str, facts: Mapping[str, str], *, is_own: bool
+    ) -> Advice:
+        """Return how to see what was changed, and what the signer, or everybody else, does then."""
+        path = skill_of(item.root, item.file.rel_path) or item.file.rel_path
+        shown = self._original(item.root).shown_by(path)
+        if is_own:
+            review = f"review it with {shown}" if shown else "compare it with what was signed"
+            sign = "rye sign --list{where}" if code == "list-changed" else "rye sign {ref}"
+            return Advice("", f"changed after it was signed: {review}, then: {sign.format(**facts)}")
+        advice = Advice.read(remedy.format(**facts))
+        return advice._replace(words=f"{advice.words}; {shown} shows what was changed") if shown else advice
 
     def of_list(self, violation: Violation, change: Change) -> Advice:
         """Return what to do about a finding about a list, or about a file that is on no list."""

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Final
 
 from rye._text import find_envelope, quote
 from rye.errors import EnvironmentFault, SigningError
@@ -19,8 +18,6 @@ from rye.spaces.model import Root, is_within
 from rye.spaces.read import is_detached, suffix_of
 from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.list import MAX_SPACE_LIST, SKILL_SIGNATURES, ListedFile, parse_list
-
-_COMPARE: Final = "compare it with what was signed"
 
 
 class Originals:
@@ -57,21 +54,21 @@ class Originals:
             return True
         return path in self._signed and not is_blob(content, self.committed[path])
 
-    def review(self, path: str) -> str:
-        """Return how to review what was changed in a file or skill, and who committed it, as far as git knows."""
+    def shown_by(self, path: str) -> str:
+        """Return the command that shows what was changed in a file or skill, and by whom; empty without git."""
         inside = {name: blob for name, blob in (self.committed or {}).items() if is_within(name, path)}
         if not inside:
-            return _COMPARE
+            return ""
         here, folder = Path.cwd(), self.root
         is_here = repository_of(here) == repository_of(folder)
         where = os.path.relpath(folder / path, here if is_here else folder)
         git = "git" if is_here else f"git -C {quote(str(folder))}"
         if not all(is_blob(self._read(name) or b"", blob) for name, blob in inside.items()):
-            return f"review it with `{git} diff HEAD -- {quote(where)}`"
+            return f"`{git} diff HEAD -- {quote(where)}`"
         whole = f"{folder}/{path}"
         who = next((author for file, author in self._authors.items() if is_within(file, whole)), "")
         by = f" (last committed by {quote(who)})" if who else ""
-        return f"review it with `{git} log -p -- {quote(where)}`{by}"
+        return f"`{git} log -p -- {quote(where)}`{by}"
 
     @cached_property
     def _signed(self) -> frozenset[str] | None:

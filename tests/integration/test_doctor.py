@@ -11,7 +11,8 @@ import pytest
 
 from rye import Registry
 from rye.cli import main
-from rye.registry.doctor import CODES
+from rye.registry.diagnosis import CODES
+from rye.trust.trust_store import TRUSTED_FOLDER
 from tests.support.repositories import commit
 from tests.support.spacesim import SpaceSim
 
@@ -88,7 +89,7 @@ def test_each_fault_is_found(sim: SpaceSim, code: str) -> None:
 
 def test_the_table_has_every_code() -> None:
     """Each code of the table has an example here, or below."""
-    assert {*FAULTS, "no-links", "not-checked-out", "hook-missing"} == {*CODES}
+    assert {*FAULTS, "no-links", "not-checked-out", "hook-missing", "tampered", "unknown-signer"} == {*CODES}
 
 
 def test_what_git_tracks_and_is_not_on_disk_is_found(sim: SpaceSim) -> None:
@@ -104,19 +105,22 @@ def test_what_git_tracks_and_is_not_on_disk_is_found(sim: SpaceSim) -> None:
     assert found["no-links"].endswith(": CLAUDE.md")
 
 
-def test_a_hook_that_cannot_start_is_found(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its program is not on PATH, and the hook says nothing by itself; where the program is there, nothing is found."""
-    settings = {"hooks": {"UserPromptSubmit": [{"hooks": [{"command": "rye hook claude || true"}]}]}}
-    registry = lay(sim, {".claude/skills/pdf/SKILL.md": PDF, ".claude/settings.json": json.dumps(settings)})
-    programs = sim.folder / "programs"
-    programs.mkdir()
-    monkeypatch.setenv("PATH", str(programs))
-    (finding,) = [each for each in registry.doctor().findings if each.code == "hook-missing"]
-    assert "starts rye, which is not there" in finding.message
-    assert "print-config" in finding.fix
-    (programs / "rye").write_text("#!/bin/sh\n")
-    (programs / "rye").chmod(0o755)
-    assert "hook-missing" not in {each.code for each in registry.doctor().findings}
+def test_a_signer_whom_the_user_does_not_trust_is_the_first_finding(sim: SpaceSim) -> None:
+    """A second developer learns whose trust file is missing; what was changed since is a finding too."""
+    registry = lay(
+        sim, {".claude/skills/pdf/SKILL.md": PDF, ".claude/skills/word/SKILL.md": PDF.replace("pdf", "word")}
+    )
+    registry.sign("directive:*")
+    signer = registry.verify(space="project").items[0].signature.signer
+    changed = sim.project / ".claude/skills/word/SKILL.md"
+    changed.write_text(f"{changed.read_text()}More.\n")
+    assert "tampered" in {finding.code for finding in registry.doctor().findings}
+    for trust_file in (sim.root("user") / TRUSTED_FOLDER).iterdir():
+        trust_file.unlink()
+    first = Registry(sim.project, user=sim.user, bundles=(), cache_dir=sim.cache, embedder="none").doctor().findings[0]
+    assert (first.code, first.items) == ("unknown-signer", ("directive:pdf",))
+    assert signer in first.message
+    assert first.fix.startswith("rye trust add FILE")
 
 
 def test_a_healthy_project_has_no_finding(sim: SpaceSim) -> None:

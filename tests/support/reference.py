@@ -28,7 +28,7 @@ from rye.cli.params import PLACES, Option
 from rye.mcp.arguments import TOOLS
 from rye.options.model import Parameter, described, parameters_of
 from rye.query.flaws import FLAWS
-from rye.registry.doctor import CODES as DOCTOR_CODES
+from rye.registry.diagnosis import CODES as DOCTOR_CODES
 from rye.search.explain import MISS_REASONS
 from rye.search.fields import KEYWORD_FIELDS, STATES, TEXT_FIELDS
 from rye.search.results import SearchResponse, SearchResult, SectionHit

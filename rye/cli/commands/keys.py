@@ -474,8 +474,10 @@ def rotate(name: str | None, **options: Any) -> int:
     old = rotation.old.fingerprint
     signed = find_signed_by(keyring, old, where) if options["sign"] else SignedBy()
     if not options["yes"]:
-        question = f"Replace the key {name} ({old}) and revoke it? Nothing that it signed will be trusted."
-        require_yes(question, hint="--yes rotates it without asking")
+        then = (
+            "What it signed here is signed again first" if options["sign"] else "Nothing that it signed is then trusted"
+        )
+        require_yes(f"Replace the key {name} ({old}) and revoke it? {then}.", hint="--yes rotates it without asking")
     done = rotate_and_sign(rotation, signed, where, reason=options["reason"])
     answer(done, render_rotated, as_json=options["as_json"])
     return 0

@@ -14,7 +14,7 @@ from rye.cli.terminal import Terminal, folded
 from rye.surface.text import plural
 
 if TYPE_CHECKING:
-    from rye.registry.doctor import Diagnosis, DoctorReport, ListingReport
+    from rye.registry.diagnosis import Diagnosis, DoctorReport, ListingReport
 
 _SHOWN = 4
 """Findings of one code that are shown in full; the others are only named."""
@@ -43,7 +43,7 @@ def render_doctor(report: DoctorReport, terminal: Terminal) -> Iterator[str]:
 
 
 def _place(finding: Diagnosis) -> int:
-    from rye.registry.doctor import CODES
+    from rye.registry.diagnosis import CODES
 
     return [*CODES].index(finding.code)
 
@@ -85,7 +85,7 @@ def _named(items: tuple[str, ...] | list[str]) -> str:
 
 def render_sarif(report: DoctorReport) -> Iterator[str]:
     """Yield SARIF 2.1.0: a rule for each code, a result for each finding."""
-    from rye.registry.doctor import CODES
+    from rye.registry.diagnosis import CODES
 
     rules = [{"id": code, "shortDescription": {"text": text}} for code, text in CODES.items()]
     rows = [
