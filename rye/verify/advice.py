@@ -10,6 +10,7 @@ none is placed where an option could be.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -87,7 +88,11 @@ REMEDIES: Final = MappingProxyType(
         "file-removed": Remedy("put the listed file back", _SIGN),
         "file-changed": Remedy("put the listed file back, and compare the two", _SIGN),
         "file-mode": Remedy("give it the mode that is listed", _SIGN),
-        "uncovered": Remedy("find out where it came from; a signed list covers it", _SIGN),
+        "uncovered": Remedy(
+            "find out where it came from; accept it as it is (rye verify --strict --policy FILE --accept), "
+            "or have a signed list cover it",
+            _SIGN,
+        ),
         "unknown-dot-name": Remedy(
             "read it, as a client may obey it; remove it, or name it under ignore in the policy"
         ),
@@ -231,7 +236,7 @@ class Adviser:
     def of_list(self, violation: Violation, change: Change) -> Advice:
         """Return what to do about a finding about a list, or about a file that is on no list."""
         remedy = REMEDIES[change.code]
-        where = self._where(violation.root)
+        where = self._of_list_at(violation.root)
         if change.code == "list-signer" and violation.root.space is Space.SYSTEM:
             return Advice.read(_TRUST_BUNDLE.format(bundle=self._bundle(violation.root)))
         command = remedy.command if self._may_list(violation.root) else ""
@@ -301,9 +306,15 @@ class Adviser:
             return None
         return signers.option(item.root.origin(item.type, item.id, item.file.rel_path))
 
+    def _of_list_at(self, root: Root) -> str:
+        """Return the options that name the list of a root; for a client folder, that at the top of its project."""
+        if root.client is None or root.space is not Space.PROJECT:
+            return self._where(root)
+        return f" --bundle {quote(os.path.relpath(root.around, self.here) if self.here else str(root.around))}"
+
     def _may_list(self, root: Root) -> bool:
         """Return whether the user holds a key that may sign the list that covers a root."""
-        if root.client is not None and root.space is not Space.SYSTEM:
+        if root.client is not None and root.space is Space.USER:
             return False
         return self.signers().option(root.list_place) is not None
 
