@@ -59,14 +59,6 @@ POLICY_REASONS: Final[Mapping[str, str]] = MappingProxyType(
 """Code of each demand that an item with an accepted verdict may still fail, and its meaning."""
 
 _SKEW: Final = timedelta(minutes=10)
-_GONE: Final = MappingProxyType(
-    {
-        "accepted": "'accepted' is not known: accepted findings lie in a file beside the policy, NAME.accepted.jsonl, "
-        "which --accept writes; remove this key and accept them again",
-        "require": "'require' is not known: every item must be trusted; remove this key",
-    }
-)
-"""Keys that a policy cannot have, though readers may expect them → what to do."""
 _UNITS: Final = MappingProxyType({"h": "hours", "d": "days", "w": "weeks"})
 _AGE: Final = re.compile(r"([1-9][0-9]{0,4})([hdw])")
 _SIGNER: Final = re.compile(r"[0-9a-f]{64}")
@@ -360,7 +352,7 @@ def _demand(base: Demand, values: Mapping[str, Any], *known: str) -> Demand:
         if key in _READERS:
             stated[key] = _READERS[key](value)
         elif key not in known:
-            raise _Misstated(key, _GONE.get(key) or f"{key!r} is not known, valid are {', '.join((*_READERS, *known))}")
+            raise _Misstated(key, f"{key!r} is not known, valid are {', '.join((*_READERS, *known))}")
     return replace(base, **stated)
 
 

@@ -144,7 +144,7 @@ def extension_with_the_same_mark_without_list(arena: Arena) -> None:
 
 @attack
 def extension_edited_or_stripped(arena: Arena) -> Found:
-    """The same, and the line is made to fit, or to name none."""
+    """The same, and the path in the line is made to fit, or cut short."""
     arena.sim.move("project", HELLO, "tools/demo/hello.sh")
     moved = arena.hello.with_suffix(".sh")
     signed = moved.read_bytes()

@@ -155,7 +155,7 @@ def test_nothing_is_trusted_before_the_bundles_are(
     """Without a decision what is covered whole is untrusted, for the bundle alone vouches for its key; then trusted."""
     nobody = Registry(tmp_path, user=tmp_path, bundles=[published], cache_dir=tmp_path / "cache")
     before = [each for each in nobody.verify(space="system").items if each.bundle != "rye"]
-    assert Counter((each.verdict, each.signature.code == "bundle-key") for each in before) == {
+    assert Counter((each.verdict, each.signature.code == "foreign-key") for each in before) == {
         ("untrusted", True): 198,
         ("partial", False): 70,
     }
