@@ -288,10 +288,10 @@ def check_list(root: Root, *, trust: TrustSet, required: bool = False) -> ListRe
     state = space.state
     if state.listed is None:
         read_list(folder)  # raises if the disk is at fault, not the list
-        return replace(report, findings=(Change(state.code, LIST_FILE, state.detail, list_digest(folder)),))
+        return replace(report, findings=(_fault(state.code, state.detail),))
     listed, faults = state.listed, list[Change]()
     if isinstance(state, ListFault):
-        faults.append(Change(state.code, LIST_FILE, state.words, list_digest(folder)))
+        faults.append(_fault(state.code, state.words))
     files, problems, hidden = files_below(folder, root)
     unread = [str(error.details["path"]) for error in problems]
     changes = [change for change in compare(listed.files, files) if not _is_below(change.path, unread)]
@@ -313,15 +313,6 @@ def check_list(root: Root, *, trust: TrustSet, required: bool = False) -> ListRe
         findings=(*faults, *changes),
         problems=tuple(error.message for error in problems),
     )
-
-
-def list_digest(folder: Path) -> str:
-    """Return the SHA-256 hex digest of a folder's list, or of its target path if it is a link; empty if unreadable."""
-    mode = LINK if (folder / LIST_FILE).is_symlink() else PLAIN
-    try:
-        return file_digest(Root(Space.PROJECT, folder), FileMode(LIST_FILE, mode))
-    except (OSError, ItemError):
-        return ""
 
 
 def _without_list(folder: Path, seen: Seen | None, *, required: bool) -> Iterator[Change]:

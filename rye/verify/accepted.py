@@ -17,8 +17,9 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -27,7 +28,8 @@ from rye.errors import ArgumentError, ItemError
 from rye.items.guarded import load_json
 from rye.spaces.model import is_within
 from rye.spaces.read import OPEN_FILE, skill_of
-from rye.spaces.snapshot import MAX_FILES, PLAIN, PROGRAM
+from rye.spaces.snapshot import LINK, MAX_FILES, PLAIN, PROGRAM
+from rye.trust.list import ListedFile
 from rye.verify.report import Accepted, VerifiedItem, Violation
 
 # ruff: noqa: PTH115, PTH118, PTH208 - paths are text here, as links must stay as they are
@@ -39,7 +41,6 @@ UNREADABLE: Final = "unreadable"
 """The digest of what cannot be read as a whole; no such finding is ever accepted."""
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}|")
-_BLOCK: Final = 1 << 20
 
 
 def accepted_path(policy: Path) -> Path:
@@ -124,82 +125,50 @@ class Digests:
             skill = skill_of(item.root, item.file.rel_path)
             path = f"{item.root.path}/{skill}" if skill else ""
         else:
-            path = item.path if item.type != "list" and os.path.lexists(item.path) else ""
+            path = item.path if os.path.lexists(item.path) else ""
         if not path:
             return item.digest
         inside = tuple(real_path(os.fspath(place)) for place in (self.base, item.root.around))
         try:
-            return _Reading(self._files, inside).digest(path)
+            rows = list(islice(self._rows(path, inside), MAX_FILES + 1))
         except (OSError, ValueError):
             return UNREADABLE
+        if len(rows) > MAX_FILES:
+            return UNREADABLE
+        is_file = len(rows) == 1 and rows[0].path == "" and rows[0].mode != LINK
+        return rows[0].sha256 if is_file else hashlib.sha256(json.dumps(sorted(rows)).encode()).hexdigest()
 
+    def _rows(self, path: str, inside: Collection[str]) -> Iterator[ListedFile]:
+        """Yield each file and link at and below a path, and what a link leads to under the name of the link.
 
-@dataclass(slots=True)
-class _Reading:
-    """One walk over all that lies at a path."""
-
-    files: dict[str, str]
-    inside: tuple[str, ...]
-    count: int = 0
-    entered: list[str] = field(default_factory=list)
-
-    def digest(self, path: str) -> str:
-        """Return the digest of a file, a folder or a link.
+        Each folder that links lead to is entered once.
 
         Raises:
             OSError, ValueError: Not every byte can be read.
         """
-        self.count += 1
-        if self.count > MAX_FILES:
-            raise ValueError(f"more than {MAX_FILES:,} files")
-        mode = os.lstat(path).st_mode
-        if stat.S_ISLNK(mode):
-            return self._of_link(path)
-        if stat.S_ISDIR(mode):
-            return self._of_folder(path)
-        if path not in self.files:
-            self.files[path] = _of_file(path)
-        return self.files[path]
-
-    def _of_link(self, path: str) -> str:
-        """Return the digest of a link; what it leads to is left out where this walk is inside of it already."""
-        target, real = os.readlink(path), real_path(path)
-        if not any(is_within(real, place) for place in self.inside):
-            raise ValueError(f"{path} leads elsewhere")
-        is_missing = not os.path.lexists(real)
-        behind = "" if is_missing or real in self.entered else self.digest(real)
-        return _hash("link", os.fsencode(target), behind.encode())
-
-    def _of_folder(self, path: str) -> str:
-        self.entered.append(real_path(path))
-        parts = list[bytes]()
-        for name in sorted(os.listdir(path)):
-            inner = os.path.join(path, name)
-            parts += (os.fsencode(name), _kind(inner), self.digest(inner).encode())
-        self.entered.pop()
-        return _hash("folder", *parts)
-
-
-def _kind(path: str) -> bytes:
-    mode = os.lstat(path).st_mode
-    return (PROGRAM if mode & 0o111 else PLAIN).encode() if stat.S_ISREG(mode) else b""
+        places, entered = [("", path)], set[str]()
+        while places:
+            name, place = places.pop()
+            mode = os.lstat(place).st_mode
+            if stat.S_ISDIR(mode):
+                entered.add(real_path(place))
+                places += [(f"{name}/{inner}", os.path.join(place, inner)) for inner in sorted(os.listdir(place))]
+            elif stat.S_ISLNK(mode):
+                real = real_path(place)
+                if not any(is_within(real, folder) for folder in inside):
+                    raise ValueError(f"{place} leads elsewhere")
+                yield ListedFile(name, LINK, hashlib.sha256(os.fsencode(os.readlink(place))).hexdigest())
+                if os.path.lexists(real) and real not in entered:
+                    places.append((f"{name}/", real))
+            else:
+                if place not in self._files:
+                    self._files[place] = _of_file(place)
+                yield ListedFile(name, PROGRAM if mode & 0o111 else PLAIN, self._files[place])
 
 
 def _of_file(path: str) -> str:
     """Return the SHA-256 of a regular file of any size; do not wait for a pipe."""
-    digest = hashlib.sha256()
     with os.fdopen(os.open(path, OPEN_FILE), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise ValueError(f"{path} is not a regular file")
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
-
-
-def _hash(kind: str, *parts: bytes) -> str:
-    """Return the digest of some parts, each with its length, so that no other parts have the same one."""
-    digest = hashlib.sha256(f"rye:{kind}\n".encode())
-    for part in parts:
-        digest.update(b"%d\n" % len(part))
-        digest.update(part)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()

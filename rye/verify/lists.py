@@ -21,7 +21,6 @@ from rye.spaces.lists import (
     files_below,
     has_list,
     is_private,
-    list_digest,
     list_folder,
     list_key,
 )
@@ -178,21 +177,21 @@ class ListChecks:
 
     def _short_of_demand(self, root: Root, report: ListReport) -> Iterator[Change]:
         """Yield the demands of the policy that a list does not meet."""
-        demand, digest = self.policy.list, list_digest(Path(report.root))
+        demand = self.policy.list
         if report.number and self.stream.layout.may_demand(root):
             if report.number < demand.number:
                 words = f"the list has number {report.number}, the policy demands {demand.number}"
-                yield Change("list-number", LIST_FILE, words, digest)
+                yield Change("list-number", LIST_FILE, words)
             if (count := len(report.signers)) < demand.signers:
                 words = f"{count} of the keys that signed the list count, the policy demands {demand.signers}"
-                yield Change("list-signers", LIST_FILE, words, digest)
+                yield Change("list-signers", LIST_FILE, words)
         state = self._state(root)
         if isinstance(state, ListClaim):
             signers = [signer.fingerprint for signer in state.signers]
             is_named = root in self.stream.named
             for each in self.policy.demands_on_lists(str(root.space), is_named=is_named):
                 if fault := each.list_fault(signers):
-                    yield Change(fault.code, LIST_FILE, fault.reason, digest)
+                    yield Change(fault.code, LIST_FILE, fault.reason)
 
     def _uncovered(self, root: Root) -> Iterator[tuple[Violation, Change] | Unchecked]:
         """Yield each file of a root that is neither an item nor signed."""

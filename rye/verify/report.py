@@ -85,7 +85,7 @@ class Violation(InSpace, Report):
         id: Its path below the folder of the list, or below the root.
         path: The file, which may be missing, or the list.
         digest: SHA-256 hex over every byte that it is about, see :mod:`rye.verify.accepted`; for a missing file the
-            listed digest, for a list that of the signed bytes.
+            listed digest.
         line: Always 1.
         verdict: ``violation``, in place of a verdict.
     """
