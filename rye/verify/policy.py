@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -292,115 +293,102 @@ def _policy(values: Any) -> Policy:
     """Return the policy that the values of a file state; anything unknown is an error."""
     if not isinstance(values, dict) or not values:
         raise _Misstated("", "it has no requirement; it must be a mapping such as 'formats: v2'")
-    default = _demand(Demand(), values, "scopes", "audience", "list", "ignore")
+    stated = _stated(values, tuple(_KEYS))
+    of_policy = {key: stated.pop(key) for key in ("audience", "list", "ignore") if key in stated}
+    scoped, default = stated.pop("scopes", ()), Demand(**stated)
+    return Policy(default, tuple((scopes, replace(default, **own)) for scopes, own in scoped), **of_policy)
+
+
+def _stated(values: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
+    """Return the values of a mapping of the file, each read as :data:`_KEYS` says."""
+    stated = {}
+    for key, value in values.items():
+        if key not in known:
+            raise _Misstated(key, f"{key!r} is not known, valid are {', '.join(known)}")
+        read, what = _KEYS[key]
+        try:
+            stated[key] = read(value)
+        except ArgumentError as error:
+            raise _Misstated(key, f"{error.message}: {error.hint}") from None
+        except (ValueError, TypeError, OverflowError):
+            raise _Misstated(key, f"{key} is {value!r}; {key} must be {what}") from None
+    return stated
+
+
+def _scopes(value: Any) -> list[tuple[tuple[Scope, ...], dict[str, Any]]]:
+    """Return each entry of ``scopes``: its scope, and what it states of a :class:`Demand`."""
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+        raise ValueError
     scoped = []
-    for entry in _mappings(values, "scopes"):
-        if not isinstance(scope := entry.get("scope"), str):
-            raise _Misstated("scopes", "each entry of scopes must be a mapping with a scope")
-        if len(entry) == 1:
+    for entry in value:
+        own = dict(entry)
+        if not isinstance(scope := own.pop("scope", None), str):
+            raise TypeError
+        if not own:
             raise _Misstated(scope, f"the scope {scope!r} has no requirement of its own")
         try:
             scopes = parse_scope(scope)
         except ArgumentError as error:
             raise _Misstated(scope, error.message) from None
-        scoped.append((scopes, _demand(default, entry, "scope")))
-    audience = _audience(values["audience"]) if "audience" in values else ""
-    lists = _list_demand(values["list"]) if "list" in values else NO_DEMAND
-    ignore = values.get("ignore", [])
-    if not isinstance(ignore, list) or not all(isinstance(pattern, str) and pattern for pattern in ignore):
-        raise _Misstated("ignore", "ignore must be a list of names or patterns of paths")
-    return Policy(default, tuple(scoped), audience=audience, list=lists, ignore=tuple(ignore))
+        scoped.append((scopes, _stated(own, _OF_SCOPES)))
+    return scoped
 
 
-def _list_demand(value: Any) -> ListDemand:
-    known = ListDemand._fields
-    if not isinstance(value, dict) or not value or not set(value) <= set(known):
-        raise _Misstated("list", f"list must be a mapping with some of {', '.join(known)}")
-    for key, given in value.items():
-        good = isinstance(given, bool) if key == "required" else type(given) is int and 0 < given < 10**9
-        if not good:
-            what = "true or false" if key == "required" else "a number from 1 on"
-            raise _Misstated(key, f"{key} of list is {given!r}; write {what}")
+def _list_demand(value: Mapping[str, Any]) -> ListDemand:
     demand = ListDemand(**value)
-    return demand._replace(required=demand.required or demand != NO_DEMAND)
+    is_good = all(
+        isinstance(given, bool) if key == "required" else type(given) is int and 0 < given < 10**9
+        for key, given in value.items()
+    )
+    if not value or not is_good:
+        raise ValueError
+    return demand._replace(required=demand != NO_DEMAND)
 
 
-def _mappings(values: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    entries = values.get(key, [])
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise _Misstated(key, f"{key} must be a list of mappings")
-    return entries
-
-
-def _audience(value: Any) -> str:
-    try:
-        return check_audience(value if isinstance(value, str) else repr(value))
-    except ArgumentError as error:
-        raise _Misstated("audience", f"{error.message}: {error.hint}") from None
-
-
-def _demand(base: Demand, values: Mapping[str, Any], *known: str) -> Demand:
-    """Return a demand with the attributes that a mapping of a policy file sets.
-
-    Args:
-        base: The demand to start from.
-        values: The mapping.
-        known: Keys that are valid there but set no attribute.
-    """
-    stated = {}
-    for key, value in values.items():
-        if key in _READERS:
-            stated[key] = _READERS[key](value)
-        elif key not in known:
-            raise _Misstated(key, f"{key!r} is not known, valid are {', '.join((*_READERS, *known))}")
-    return replace(base, **stated)
-
-
-def _words(key: str, value: Any, known: tuple[str, ...]) -> tuple[str, ...]:
+def _some_of(known: Sequence[str], value: Any) -> tuple[str, ...]:
     words = value if isinstance(value, list) else [value]
     if not words or not all(word in known for word in words):
-        raise _Misstated(key, f"{key} is {value!r}, valid are {', '.join(known)}")
-    return tuple(map(str, words))
+        raise ValueError
+    return tuple(words)
 
 
 def _signers(value: Any) -> tuple[str, ...]:
-    signers = value if isinstance(value, list) else [value]
-    if not signers or not all(isinstance(signer, str) for signer in signers):
-        raise _Misstated("signers", "signers must be fingerprints, at least one; put digits alone into quotes")
-    try:
-        return check_signers(tuple(signers))
-    except ArgumentError as error:
-        raise _Misstated("signers", f"{error.message}: {error.hint}") from None
-
-
-def _formats(value: Any) -> tuple[str, ...]:
-    return _words("formats", value, (*map(str, EnvelopeFormat), BY_LIST, OMS))
+    if value == []:
+        raise ValueError
+    return check_signers(tuple(value) if isinstance(value, list) else (value,))
 
 
 def _spaces(value: Any) -> tuple[str, ...]:
-    words = _words("spaces", value, (*EVERY_SPACE, "all"))
+    words = _some_of((*EVERY_SPACE, "all"), value)
     return EVERY_SPACE if "all" in words else words
 
 
-def _age(value: Any) -> timedelta:
-    match = _AGE.fullmatch(value) if isinstance(value, str) else None
+def _age(value: str) -> timedelta:
+    match = _AGE.fullmatch(value)
     if match is None:
-        raise _Misstated("max_age", f"max_age is {value!r}; write a number with h, d or w, such as 365d")
+        raise ValueError
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
-def _moment(value: Any) -> datetime:
-    try:
-        return as_utc(datetime.fromisoformat(value if isinstance(value, str) else ""))
-    except (ValueError, OverflowError):
-        raise _Misstated("not_before", f"not_before is {value!r}; write a date such as 2026-01-01") from None
+def _patterns(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(pattern, str) and pattern for pattern in value):
+        raise ValueError
+    return tuple(value)
 
 
-_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "signers": _signers,
-    "formats": _formats,
-    "max_age": _age,
-    "not_before": _moment,
-    "spaces": _spaces,
+_FORMATS: Final = (*map(str, EnvelopeFormat), BY_LIST, OMS)
+_OF_SCOPES: Final = ("signers", "formats", "max_age", "not_before", "spaces")
+"""Keys of a policy and of each of its scopes; the attributes of :class:`Demand`."""
+
+_KEYS: Final[Mapping[str, tuple[Callable[[Any], Any], str]]] = {
+    "signers": (_signers, "fingerprints, at least one; put digits alone into quotes"),
+    "formats": (partial(_some_of, _FORMATS), f"one or some of {', '.join(_FORMATS)}"),
+    "max_age": (_age, "a number with h, d or w, such as 365d"),
+    "not_before": (lambda value: as_utc(datetime.fromisoformat(value)), "a date such as 2026-01-01"),
+    "spaces": (_spaces, f"one or some of {', '.join(EVERY_SPACE)}, or all"),
+    "scopes": (_scopes, "a list of mappings, each with a scope"),
+    "audience": (check_audience, "a name such as acme/ops"),
+    "list": (_list_demand, "a mapping such as {required: true}, or with signers or number, each from 1 on"),
+    "ignore": (_patterns, "a list of names or patterns of paths"),
 }
-"""Key of a policy file, which is an attribute of :class:`Demand` → the function that reads its value."""
+"""Key of a policy file → the function that reads its value, and what the value must be."""
