@@ -43,8 +43,8 @@ MAX_CHAIN: Final = 8
 
 _BUNDLE_TYPE: Final = "application/vnd.dev.sigstore.bundle"
 _PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
-_STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"
-_PREDICATE_TYPE: Final = "https://model_signing/signature/v1.0"
+_KINDS: Final = ("https://in-toto.io/Statement/v1", "https://model_signing/signature/v1.0")
+"""The types of an in-toto statement and of its predicate."""
 _GIT_FILES: Final = frozenset({".git", ".gitattributes", ".github", ".gitignore"})
 _PLAIN: Final = "100644"
 _RUN: Final = (*CODE_ENDINGS, f"/{SKILL_FILE.casefold()}", "/makefile")
@@ -89,78 +89,89 @@ def read_bundle(data: bytes) -> Bundle:
     """
     if len(data) > MAX_BUNDLE:
         _refuse(f"it has more than {MAX_BUNDLE:,} bytes")
-    bundle = _json(data, "it")
-    if not _text(bundle, "mediaType").startswith(_BUNDLE_TYPE):
-        _refuse("it is not a Sigstore bundle", "oms-unknown")
-    envelope, material = _table(bundle, "dsseEnvelope"), _table(bundle, "verificationMaterial")
-    signatures = _list(envelope, "signatures")
-    if len(signatures) != 1:
-        _refuse("it does not hold just one signature")
-    if _text(envelope, "payloadType") != _PAYLOAD_TYPE:
-        _refuse("its payload is not an in-toto statement", "oms-unknown")
-    payload, signature = _base64(envelope, "payload"), _base64(signatures[0], "sig")
+    match _json(data, "it"):
+        case {"mediaType": str(media)} if not media.startswith(_BUNDLE_TYPE):
+            _refuse("it is not a Sigstore bundle", "oms-unknown")
+        case {"dsseEnvelope": {"payloadType": str(kind)}} if kind != _PAYLOAD_TYPE:
+            _refuse("its payload is not an in-toto statement", "oms-unknown")
+        case {
+            "mediaType": str(),
+            "dsseEnvelope": {"payloadType": str(), "payload": str(body), "signatures": [{"sig": str(sig)}]},
+            "verificationMaterial": dict(material),
+        }:
+            payload, signature = _base64(body, "payload"), _base64(sig, "sig")
+        case _:
+            _refuse("it does not hold one payload, one signature and the material that verifies it")
     stated = _read_statement(_json(payload, "its statement"))
     # DSSE signs type and payload, each with its length before it, so that no other split gives the same bytes.
     signed = b"DSSEv1 %d %b %d %b" % (len(_PAYLOAD_TYPE), _PAYLOAD_TYPE.encode(), len(payload), payload)
     digests = b"".join(make(signed).digest() for make in (hashlib.sha256, hashlib.sha384, hashlib.sha512))
-    if "publicKey" in material:
-        hint = _text(_table(material, "publicKey"), "hint")
-        if not _is_digest(hint):
+    match material:
+        case {"publicKey": {"hint": str(hint)}} if _is_digest(hint):
+            return Bundle(*stated, hint, signature, digests, ())
+        case {"publicKey": _}:
             _refuse("the hint of its key is not the SHA-256 of a public key", "oms-unknown")
-        return Bundle(*stated, hint, signature, digests, ())
-    key, chain = _read_chain(material)
+        case {"certificate": row}:
+            rows = [row]
+        case {"x509CertificateChain": {"certificates": list(rows)}}:
+            pass
+        case _:
+            _refuse("it names neither a key nor certificates")
+    key, chain = _read_chain(rows)
     return Bundle(*stated, key, signature, digests, chain)
 
 
 def _read_statement(statement: dict[str, Any]) -> tuple[str, dict[str, str], frozenset[str]]:
     """Return the folder and the files that an in-toto statement names, and the git files that it leaves out."""
-    kinds = _text(statement, "_type"), _text(statement, "predicateType")
-    if kinds != (_STATEMENT_TYPE, _PREDICATE_TYPE):
-        _refuse(f"its statement is of the type {shown_names([kinds[1]])}", "oms-unknown")
-    predicate = _table(statement, "predicate")
-    way, resources = _table(predicate, "serialization"), _list(predicate, "resources")
-    if (method := _text(way, "method")) != "files":
-        _refuse(f"it lists files by the method {shown_names([method])}", "oms-unknown")
+    match statement:
+        case {"_type": str(), "predicateType": str(kind)} if (statement["_type"], kind) != _KINDS:
+            _refuse(f"its statement is of the type {shown_names([kind])}", "oms-unknown")
+        case {"predicate": {"serialization": {"method": str(method)}}} if method != "files":
+            _refuse(f"it lists files by the method {shown_names([method])}", "oms-unknown")
+        case {
+            "predicateType": _,
+            "predicate": {"serialization": {"method": _} as way, "resources": list(resources)},
+            "subject": [{"digest": digest} as subject],
+        }:
+            name, left_out = subject.get("name", ""), way.get("ignore_paths", [])
+        case _:
+            _refuse("its statement does not name one folder and its files")
     if not 0 < len(resources) <= MAX_SKILL_FILES:
         _refuse(f"it does not name between 1 and {MAX_SKILL_FILES:,} files")
     files: dict[str, str] = {}
     for resource in resources:
-        if (algorithm := _text(resource, "algorithm")) != "sha256":
-            _refuse(f"it uses the algorithm {shown_names([algorithm])}", "oms-unknown")
-        path, digest = _text(resource, "name"), _text(resource, "digest")
+        match resource:
+            case {"algorithm": str(algorithm)} if algorithm != "sha256":
+                _refuse(f"it uses the algorithm {shown_names([algorithm])}", "oms-unknown")
+            case {"algorithm": _, "name": str(path), "digest": str(sha256)}:
+                pass
+            case _:
+                _refuse("it names a file without name, algorithm and digest")
         if not is_clear(path) or {"", ".", ".."} & set(path.split("/")) or path in files:
             _refuse(f"it names the file {shown_names([path])}, which is not a path below the folder, or named twice")
-        if not _is_digest(digest):
+        if not _is_digest(sha256):
             _refuse(f"the digest of {shown_names([path])} is not a SHA-256")
-        files[path] = digest
+        files[path] = sha256
     combined = hashlib.sha256(b"".join(map(bytes.fromhex, files.values()))).hexdigest()
-    subjects, left_out = _list(statement, "subject"), way.get("ignore_paths", [])
-    if [resource.get("digest") for resource in subjects] != [{"sha256": combined}]:
+    if digest != {"sha256": combined} or not isinstance(name, str):
         _refuse("its subject is not the digest of the files that it names")
     ignored = frozenset(path for path in _GIT_FILES if isinstance(left_out, list) and path in left_out)
-    return _text({"name": ""} | subjects[0], "name"), files, ignored
+    return name, files, ignored
 
 
-def _read_chain(material: dict[str, Any]) -> tuple[str, tuple[bytes, ...]]:
+def _read_chain(rows: Sequence[Any]) -> tuple[str, tuple[bytes, ...]]:
     """Return the digest of the root's name, and the certificates below the root."""
-    if "certificate" in material:
-        rows = [_table(material, "certificate")]
-    else:
-        rows = _list(_table(material, "x509CertificateChain"), "certificates")
     if not 0 < len(rows) <= MAX_CHAIN:
         _refuse(f"it does not hold between 1 and {MAX_CHAIN} certificates")
-    chain = [_base64(row, "rawBytes") for row in rows]
+    chain = [_base64(row.get("rawBytes") if isinstance(row, dict) else None, "rawBytes") for row in rows]
     try:
         certificates = [load(der) for der in chain]
         # An included root proves nothing: the root in the trust file must be the issuer in any case.
         while len(chain) > 1 and certificates[-1].subject == certificates[-1].issuer:
             certificates.pop()
             chain.pop()
-        key, subject, public = (
-            name_digest(certificates[-1].issuer),
-            certificates[0].subject,
-            certificates[0].public_key(),
-        )
+        issuer, subject, public = certificates[-1].issuer, certificates[0].subject, certificates[0].public_key()
+        key = name_digest(issuer)
     except Exception as error:  # noqa: BLE001 - a hostile certificate may raise anything
         _refuse(f"a certificate in it cannot be read ({type(error).__name__})")
     if not len(subject):
@@ -279,32 +290,8 @@ def _json(data: bytes, what: str) -> dict[str, Any]:
     return table
 
 
-def _table(table: Any, key: str) -> dict[str, Any]:
-    value: dict[str, Any] = _of_type(table, key, dict)
-    return value
-
-
-def _list(table: Any, key: str) -> list[Any]:
-    rows: list[Any] = _of_type(table, key, list)
-    if not all(isinstance(row, dict) for row in rows):
-        _refuse(f"{key} is not a list of objects")
-    return rows
-
-
-def _text(table: Any, key: str) -> str:
-    text = _of_type(table, key, str)
-    return str(text)
-
-
-def _of_type(table: Any, key: str, kind: type) -> Any:
-    value = table.get(key) if isinstance(table, dict) else None
-    if not isinstance(value, kind):
-        _refuse(f"it has no proper {key}")
-    return value
-
-
-def _base64(table: Any, key: str) -> bytes:
+def _base64(text: Any, what: str) -> bytes:
     try:
-        return base64.b64decode(_text(table, key), validate=True)
-    except ValueError:
-        _refuse(f"{key} is not base64")
+        return base64.b64decode(text, validate=True)
+    except (TypeError, ValueError):
+        _refuse(f"{what} is not base64")
