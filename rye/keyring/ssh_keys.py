@@ -48,7 +48,7 @@ class SshPrivateKey:
             said = "".join(ch if ch.isprintable() else "?" for ch in text[-1]) if text else f"exit status {status}"
             hint = "unlock the key, or add it to your agent: ssh-add"
             raise SigningError("ssh-failed", f"ssh-keygen does not sign: {said}", hint=hint)
-        signature = read_ssh_signature(output, self._public)
+        signature = read_ssh_signature(output)
         if not self._public.verify(signature, data):
             raise SigningError("ssh-failed", "the signature of ssh-keygen does not verify", hint="check the key")
         return signature
