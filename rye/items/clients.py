@@ -154,19 +154,6 @@ def instructed_folder(rel_path: str) -> str | None:
     return rel_path[: -len(name)] if name and _FIXED[name].format == "instructions" else None
 
 
-def has_ambiguous_id(rel_path: str) -> bool:
-    """Return whether a file with a fixed name shares its id with a file in another place.
-
-    >>> has_ambiguous_id("claude/CLAUDE.md")  # as .claude/CLAUDE.md
-    True
-    """
-    identified = _identify_fixed(rel_path)
-    return identified is not None and f"/{identified[1]}".endswith(_OF_TWO_PLACES)
-
-
-_OF_TWO_PLACES: Final = tuple(f"/{fixed.item_id}" for fixed in _FIXED.values() if "/" in fixed.item_id)
-
-
 def _folder_of_fixed(item_id: str) -> str:
     for path, fixed in _FIXED.items():
         folder, _, _ = path.rpartition("/")

@@ -117,13 +117,6 @@ class Walk:
         folder = folder_at(self._root, path.split("/") if path else ())
         return self._list(_Place(folder, os.path.join(self._root.path, path), path)) if folder else None
 
-    def files(self) -> Iterator[ItemFile | ItemError]:
-        """Yield the items folder by folder, sorted by name within each, and the problems."""
-        for listing in self:
-            yield from (self._root.file(path) for path, _ in listing.items)
-            yield from self.take_problems()
-        yield from self.take_problems()
-
     def lost(self, path: str, error: OSError) -> None:
         """Report an item that cannot be examined, unless it has just been removed."""
         if not isinstance(error, FileNotFoundError):

@@ -29,7 +29,7 @@ from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.list import SKILL_SIGNATURES
 from rye.trust.trust_store import UnreadFolder, system_clock
 from rye.verify.report import Exposed, Outcome, Unchecked, VerifiedItem
-from rye.verify.worker import Shadowing, Verifier, verify_files, with_duplicates
+from rye.verify.worker import Shadowing, Verifier, duplicates, verify_files
 
 Progress = Callable[[int, int, str], None]
 """Called with the number of verified files, the number of all files, and an empty source."""
@@ -142,7 +142,7 @@ class OutcomeStream:
             wider = [target for target in targets if not target.places]
             empty = _is_other(root) and not any(other.client and other.around == root.around for other in roots)
             seen = self._seen.setdefault(root, _Seen())
-            for file in with_duplicates(self._entries(root, seen)):
+            for file in self._entries(root, seen):
                 if isinstance(file, ItemError):
                     rel = str(file.details["path"])
                     if not any(target.covers(root, rel) for target in targets):
@@ -169,13 +169,19 @@ class OutcomeStream:
     def _entries(self, root: Root, seen: _Seen) -> Iterator[ItemFile | ItemError]:
         """Yield the files of a root folder by folder, and errors about unlistable files; record the non-items."""
         is_strict = root in self.strict_roots
-        walk = Walk(root, "all" if is_strict else "relevant")
+        walk, spelled = Walk(root, "all" if is_strict else "relevant"), list[ItemFile]()
         for listing in walk:
             paths = [path for path, _ in listing.items]
             paths.sort(key=lambda path: not path.endswith(f"/{SKILL_FILE}"))  # it stands for its skill
-            yield from map(root.file, paths)
+            files = [*map(root.file, paths)]
+            yield from files
+            if listing.folder.path.isascii():  # duplicates lie in one folder, unless its name has two spellings
+                yield from duplicates(files)
+            else:
+                spelled += files
             yield from walk.take_problems()
             seen.add(listing, is_strict=is_strict)
+        yield from duplicates(spelled)
         yield from walk.take_problems()
         known = {repository.real for target in self.targets for repository in target.repositories}
         left = [path for path in walk.repositories if real_path(root.path / path) not in known]

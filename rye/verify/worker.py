@@ -6,6 +6,7 @@ there are enough files to be worth it; :mod:`rye._process` describes how work is
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -230,37 +231,15 @@ def _check_all(verifier: Verifier, roots: Sequence[Root], chunk: list[Numbered])
         reader.close()
 
 
-_Group = dict[tuple[ItemType, str], list[str]]
+def duplicates(files: Iterable[ItemFile]) -> Iterator[ItemError]:
+    """Yield ``ambiguous-item`` for each of some files whose type and id another of them has too.
 
-
-def with_duplicates(walked: Iterable[ItemFile | ItemError]) -> Iterator[ItemFile | ItemError]:
-    """Yield what a walk of one root yields, folder by folder, and ``ambiguous-item`` for each duplicate.
-
-    One signature is valid for all duplicates, because it binds type and id in Unicode normal form C. Duplicates lie in
-    one folder, so memory does not grow with the number of files; only folders whose names have two spellings are kept.
-
-    Args:
-        walked: The output of the walk.
+    One signature is valid for all of these, because it binds type and id in Unicode normal form C.
     """
-    here: _Group = {}
-    kept: _Group = {}
-    folder = ""
-    for file in walked:
-        if isinstance(file, ItemFile):
-            inside = file.rel_path.rpartition("/")[0]
-            if inside != folder:
-                yield from _ambiguous(here)
-                here, folder = {}, inside
-            item_id = composed(file.item_id)
-            group = here if inside.isascii() else kept
-            group.setdefault((file.item_type, item_id), []).append(file.rel_path)
-        yield file
-    yield from _ambiguous(here)
-    yield from _ambiguous(kept)
-
-
-def _ambiguous(group: _Group) -> Iterator[ItemError]:
-    for (item_type, item_id), paths in group.items():
+    groups = defaultdict[tuple[ItemType, str], list[str]](list)
+    for file in files:
+        groups[file.item_type, composed(file.item_id)].append(file.rel_path)
+    for (item_type, item_id), paths in groups.items():
         if len(paths) > 1:
             # escapes distinguish letters that only look the same
             names = ", ".join(path if path.isascii() else f"{path} ({path!a})" for path in paths)

@@ -128,7 +128,7 @@ def test_every_file_is_in_one_class(paths: list[str], client: ClientFolder | Non
             classes["signature"] += [f"{path}.sig" for path in listing.signatures]
             classes["skill" if listing.folder.skill else "other"] += [path for path, _ in listing.non_items]
         listed = sorted(path for each in classes.values() for path in each)
-        assert classes["item"] == [file.rel_path for file in Walk(root).files() if not isinstance(file, Exception)]
+        assert classes["item"] == [path for listing in Walk(root) for path, _ in listing.items]
         assert len(set(listed)) == len(listed)
         for path in classes["skill"]:
             assert any((base / above / SKILL_SIGNATURE).exists() for above in Path(path).parents)

@@ -12,9 +12,9 @@ from rye.items.clients import CLIENTS, OF_PROJECTS
 from rye.spaces.bundles import named_roots
 from rye.spaces.discover import client_roots, find_project
 from rye.spaces.layout import Layout
-from rye.spaces.model import ItemFile, Space
+from rye.spaces.model import Space
 from rye.spaces.nested import look_below
-from rye.spaces.walk import Walk, list_items, stat_items
+from rye.spaces.walk import list_items, stat_items
 
 
 def lay(folder: Path, *paths: str) -> Path:
@@ -35,8 +35,6 @@ def refs(folder: Path, place: str) -> tuple[list[str], list[str]]:
     """Return the items of one folder of a client, and the codes of problems."""
     (root,) = (one for one in client_roots(Space.PROJECT, folder, OF_PROJECTS) if one.client.place == place)  # type: ignore[union-attr]
     files, problems = list_items(root)
-    listed = [each for each in Walk(root).files() if isinstance(each, ItemFile)]
-    assert sorted(listed) == list(files)
     assert list(stat_items(root)[0]) == [file.rel_path for file in files]
     return [f"{file.item_type}:{file.item_id}" for file in files], [one.code for one in problems]
 

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rye.errors import ItemError
 from rye.spaces.model import Root, Space
-from rye.spaces.walk import Walk, list_items
-from rye.verify.worker import with_duplicates
+from rye.spaces.walk import list_items
+from rye.verify.worker import duplicates
 from tests.support.files import lay
 
 
@@ -17,10 +16,7 @@ def ambiguous(folder: Path, *names: str) -> set[str]:
     """Lay files, and return the paths that have a twin."""
     lay(folder, dict.fromkeys(names, "x"))
     root = Root(Space.PROJECT, folder)
-    found = list(with_duplicates(Walk(root).files()))
-    files = [each for each in found if not isinstance(each, ItemError)]
-    assert sorted(files) == list(list_items(root)[0])
-    errors = [each for each in found if isinstance(each, ItemError)]
+    errors = list(duplicates(list_items(root)[0]))
     assert {each.code for each in errors} <= {"ambiguous-item"}
     return {str(each.details["path"]) for each in errors}
 
@@ -52,5 +48,4 @@ def test_attack_a_second_file_of_a_bundle(tmp_path: Path, files: dict[str, str])
     """It is not clear which is meant, in a bundle as in a project, also where one is a copy of the other."""
     lay(tmp_path, files)
     for root in (Root(Space.SYSTEM, tmp_path, "b"), Root(Space.PROJECT, tmp_path)):
-        found = with_duplicates(Walk(root).files())
-        assert {each.details["path"] for each in found if isinstance(each, ItemError)} == {*files}
+        assert {each.details["path"] for each in duplicates(list_items(root)[0])} == {*files}
