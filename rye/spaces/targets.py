@@ -6,21 +6,21 @@ from __future__ import annotations
 
 import os
 import re
-import sys
-from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache
+from glob import escape
+from itertools import product
 from pathlib import Path, PurePosixPath
 
 from rye._files import real_path
 from rye._text import composed
-from rye.errors import ArgumentError, ItemError, RyeError
+from rye.errors import ArgumentError, RyeError
 from rye.items.clients import SKILL_FILE
 from rye.items.model import TYPE_OF_FOLDER
 from rye.items.names import Spelling, named_by_format
-from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
+from rye.items.scope import EVERY_SCOPE, parse_scope
 from rye.spaces.classify import spelled_as
 from rye.spaces.layout import Layout
 from rye.spaces.model import SUFFIXES, ItemFile, Root, is_within
@@ -111,30 +111,32 @@ def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
     if (item_id or kind) and "*" not in item_id and (alias := aliased(roots, [kind], item_id)):
         kind, item_id = alias[1].item_type, alias[1].item_id
     if item_id or kind:
-        return _of_id(text, roots, kind, item_id)
+        return _of_ids(text, roots, [(kind, item_id)])
     if os.path.exists(path) or text.startswith((".", "/", "~")) or path.suffix in SUFFIXES:
         return _path_target(text, Path(os.path.expanduser(path)), known)
     try:
         scopes = parse_scope(text)
     except ArgumentError as error:
         if _PLAIN_ID.fullmatch(text) and not error.details.get("nearest"):
-            return _of_id(text, roots, "", composed(text))
+            return _of_ids(text, roots, [("", composed(text))])
         raise error.preceded(f"there is no file or folder {text!r}, and as a scope ") from None
+    patterns = [(scope.item_type, f"{escape(scope.prefix)}*") for scope in scopes]
+    patterns += [(scope.item_type, escape(scope.itself)) for scope in scopes if scope.itself]
+    return _of_ids(text, roots, patterns, whole_roots=roots if scopes == EVERY_SCOPE else ())
+
+
+def _of_ids(
+    text: str, roots: tuple[Root, ...], patterns: Sequence[tuple[str, str]], whole_roots: tuple[Root, ...] = ()
+) -> Target:
+    """Return the target of the items of some types, empty for any, whose ids match a pattern."""
     return Target(
         text,
         roots,
-        lambda _root, file: any(scope.holds(file.item_type, file.item_id) for scope in scopes),
-        lambda root, rel: root.client is not None or any(_may_hold(scope, rel) for scope in scopes),
-        whole_roots=roots if scopes == EVERY_SCOPE else (),
-    )
-
-
-def _of_id(text: str, roots: tuple[Root, ...], kind: str, pattern: str) -> Target:
-    return Target(
-        text,
-        roots,
-        lambda _root, file: kind in ("", file.item_type) and fnmatchcase(file.item_id, pattern),
-        lambda root, rel: root.client is not None or (kind in ("", _type_of(rel)) and _may_match(rel, pattern)),
+        lambda _root, file: any(
+            kind in ("", file.item_type) and fnmatchcase(file.item_id, pattern) for kind, pattern in patterns
+        ),
+        lambda root, rel: root.client is not None or any(_may_match(rel, *pattern) for pattern in patterns),
+        whole_roots=whole_roots,
     )
 
 
@@ -150,27 +152,13 @@ def _of_names(text: str, roots: tuple[Root, ...], names: Sequence[Spelling]) -> 
     return Target(text, roots, accepts, lambda root, _rel: root.client is not None or not form)
 
 
-def _type_of(rel: str) -> str:
-    return TYPE_OF_FOLDER.get(spelled_as(rel.partition("/")[0]), "")
-
-
-def _may_match(rel: str, pattern: str) -> bool:
-    """Return whether a path may be, or contain, an item whose id matches."""
-    below = rel.partition("/")[2]
+def _may_match(rel: str, kind: str, pattern: str) -> bool:
+    """Return whether a path may be, or contain, an item of a type whose id matches."""
+    folder, _, below = rel.partition("/")
     item_id = os.path.splitext(below)[0]  # noqa: PTH122 - text, and below a root
-    return fnmatchcase(item_id, pattern) or _may_lead_to(below, _WILD.split(pattern, maxsplit=1)[0])
-
-
-def _may_hold(scope: Scope, rel: str) -> bool:
-    """Return whether a path may be, or contain, an item of a scope."""
-    kind, below = _type_of(rel), rel.partition("/")[2]
-    item_id = os.path.splitext(below)[0]  # noqa: PTH122 - as above
-    return scope.holds(kind, item_id) or (scope.item_type in ("", kind) and _may_lead_to(below, scope.prefix))
-
-
-def _may_lead_to(folder: str, prefix: str) -> bool:
-    ids = f"{folder}/" if folder else ""
-    return ids.startswith(prefix) or prefix.startswith(ids)
+    ids, prefix = f"{below}/" if below else "", _WILD.split(pattern, maxsplit=1)[0]
+    may_lead_to = ids.startswith(prefix) or prefix.startswith(ids)
+    return kind in ("", TYPE_OF_FOLDER.get(spelled_as(folder), "")) and (fnmatchcase(item_id, pattern) or may_lead_to)
 
 
 def _path_target(text: str, path: Path, known: list[Root]) -> Target:
@@ -245,40 +233,29 @@ def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[l
     Raises:
         ArgumentError: ``bad-target``, ``nothing-to-sign``, or as :func:`read_targets`.
     """
+    targets = [(target, _signed_roots(target, layout)) for target in read_targets(texts, layout, space)]
+    found = defaultdict[str, list[tuple[Root, ItemFile]]](list)
+    missed, skipped = defaultdict[str, list[str]](list), dict[str, None]()
+    for root in dict.fromkeys(root for _, roots in targets for root in roots):
+        here = [target for target, roots in targets if root in roots]
+        listed, faults = list_items(root)
+        names_of = naming(here, root)
+        for file in listed:
+            for target in names_of(file):
+                found[target.text].append((root, file))
+        for fault, target in product(faults, here):
+            if fault.code == "link-escape" and root in target.whole_roots:
+                skipped[fault.message] = None
+            elif target.covers(root, str(fault.details["path"])):
+                missed[target.text].append(fault.message)
     files: dict[tuple[str, str], tuple[Root, ItemFile, bool]] = {}
     problems: dict[str, None] = {}
-    skipped: dict[str, None] = {}
-
-    @cache
-    def walk(root: Root) -> tuple[Mapping[str, ItemFile], list[str], Sequence[ItemError]]:
-        listed, faults = list_items(root)
-        by_path = {str(root.path / file.rel_path): file for file in listed}
-        return by_path, sorted(by_path), faults
-
-    for target in read_targets(texts, layout, space):
+    for target, _ in targets:
         path = os.path.abspath(os.path.expanduser(target.text))
-        matches, missed = [], [problem.message for problem in target.problems if not target.roots]
-        here = [root for root in target.roots if root in layout.roots]
-        for root in here or target.roots:  # projects below this one are signed separately
-            listed, in_order, faults = walk(root)
-            paths = [path for place in target.places for path in _at_or_below(place, in_order)]
-            candidates = map(listed.__getitem__, paths if target.places else listed)
-            matches += [(root, file) for file in candidates if target.accepts(root, file)]
-            for fault in faults:
-                if fault.code == "link-escape" and root in target.whole_roots:
-                    skipped[fault.message] = None
-                elif target.covers(root, str(fault.details["path"])):
-                    missed.append(fault.message)
-        problems |= dict.fromkeys(missed)
-        if not (matches or missed):
-            message = f"nothing matches {target.text!r} in {space} space"
-            filled = [root.source for root in layout.in_space(space) if walk(root)[0]]
-            hint = layout.describe_empty(space, filled) or "rye list --format ids lists what there is"
-            raise ArgumentError("nothing-to-sign", message, hint=hint)
-        outside = [root.source for root, _ in matches if root not in layout.in_space(space)]
-        if outside:
-            message = f"{target.text!r} lies in {outside[0]}, not in {space} space"
-            raise ArgumentError("bad-target", message, hint="name items of the space given by --space")
+        matches = found[target.text]
+        said = [problem.message for problem in target.problems if not target.roots] + missed[target.text]
+        problems |= dict.fromkeys(said)
+        _refuse_unsignable(target, matches, layout, space, is_known=bool(said))
         for root, file in matches:
             name = root.source, file.rel_path
             is_alone = str(root.path / file.rel_path) == path and (name not in files or files[name][2])
@@ -286,11 +263,43 @@ def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[l
     return whole_skills(list(files.values())), list(problems), list(skipped)
 
 
-def _at_or_below(place: str, paths: list[str]) -> list[str]:
-    below = place.rstrip(os.sep) + os.sep
-    inside = paths[bisect_left(paths, below) : bisect_left(paths, f"{below}{chr(sys.maxunicode)}")]
-    at = bisect_left(paths, place)
-    return [*paths[at : at + 1], *inside] if paths[at : at + 1] == [place] else inside
+def _signed_roots(target: Target, layout: Layout) -> Sequence[Root]:
+    """Return the roots of a target to sign in; projects below the layout's own are signed separately."""
+    return [root for root in target.roots if root in layout.roots] or target.roots
+
+
+def _refuse_unsignable(
+    target: Target, matches: Sequence[tuple[Root, ItemFile]], layout: Layout, space: str, *, is_known: bool
+) -> None:
+    """Refuse a target that names nothing, though no problem says why, or something of another space."""
+    roots = layout.in_space(space)
+    if not (matches or is_known):
+        message = f"nothing matches {target.text!r} in {space} space"
+        filled = [root.source for root in roots if list_items(root)[0]]
+        hint = layout.describe_empty(space, filled) or "rye list --format ids lists what there is"
+        raise ArgumentError("nothing-to-sign", message, hint=hint)
+    if outside := [root.source for root, _ in matches if root not in roots]:
+        message = f"{target.text!r} lies in {outside[0]}, not in {space} space"
+        raise ArgumentError("bad-target", message, hint="name items of the space given by --space")
+
+
+def naming(targets: Iterable[Target], root: Root) -> Callable[[ItemFile], list[Target]]:
+    """Return a function that returns which of some targets, all of this root, name a file of the root."""
+    wide, placed = list[Target](), defaultdict[str, list[Target]](list)
+    for target in targets:
+        for place in target.places:
+            placed[place].append(target)
+        if not target.places:
+            wide.append(target)
+
+    def names_of(file: ItemFile) -> list[Target]:
+        candidates, path = list(wide), f"{root.path}/{file.rel_path}" if placed else ""
+        while path:
+            candidates += placed.get(path, ())
+            path = path.rpartition("/")[0]
+        return [target for target in candidates if target.accepts(root, file)]
+
+    return names_of
 
 
 def whole_skills(files: Sequence[tuple[Root, ItemFile, bool]]) -> list[NamedFile]:

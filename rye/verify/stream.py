@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -22,7 +22,7 @@ from rye.spaces.lists import with_lists
 from rye.spaces.model import ItemFile, Root, Space, is_within
 from rye.spaces.read import is_detached
 from rye.spaces.snapshot import MAX_FILES, PLAIN, FileMode, mode_of
-from rye.spaces.targets import Target, read_targets
+from rye.spaces.targets import Target, naming, read_targets
 from rye.spaces.uncovered import named_files, relevant_non_items, uncovered_imports
 from rye.spaces.walk import Listing, Walk
 from rye.trust.line import DETACHED_SUFFIX
@@ -133,13 +133,9 @@ class OutcomeStream:
 
     def _files(self, roots: tuple[Root, ...], matched: set[str]) -> Iterator[tuple[int, ItemFile]]:
         """Yield the files of the roots that any target names; record matched targets and unlistable files."""
-        placed = defaultdict[str, list[Target]](list)  # path of a file or folder → the targets that name exactly that
-        for target in self.targets:
-            for path in target.places:
-                placed[path].append(target)
         for number, root in enumerate(roots):
             targets = [target for target in self.targets if root in target.roots]
-            wider = [target for target in targets if not target.places]
+            names_of = naming(targets, root)
             empty = _is_other(root) and not any(other.client and other.around == root.around for other in roots)
             seen = self._seen.setdefault(root, _Seen())
             for file in self._entries(root, seen):
@@ -153,16 +149,13 @@ class OutcomeStream:
                 empty = False
                 self._has_own_items = self._has_own_items or not is_own(root)
                 if not self._all_named:
-                    placed_targets = _at_or_above(f"{root.path}/{file.rel_path}", placed) if placed else ()
-                    candidates = [*wider, *(target for target in placed_targets if root in target.roots)]
-                    naming = [target.text for target in candidates if target.accepts(root, file)]
-                    if not naming:
+                    if not (named := names_of(file)):
                         continue
-                    matched.update(naming)
+                    matched.update(target.text for target in named)
                 seen.imports += uncovered_imports(root, file)
                 yield number, file
-            if named := [path for path in seen.strays if any(target.covers(root, path) for target in targets)]:
-                self.warnings += (f"{root.source}: no item is signed by {named_files(named)} [stray-signature]",)
+            if strays := [path for path in seen.strays if any(target.covers(root, path) for target in targets)]:
+                self.warnings += (f"{root.source}: no item is signed by {named_files(strays)} [stray-signature]",)
             if empty:
                 self.warnings += (f"{root.source}: there are no items in {root.path}",)
 
@@ -239,12 +232,6 @@ class _Seen:
         room = max(0, MAX_FILES - len(self.non_items))
         self.is_complete = self.is_complete and len(non_items) <= room
         self.non_items += non_items[:room]
-
-
-def _at_or_above(path: str, placed: Mapping[str, Sequence[Target]]) -> Iterator[Target]:
-    while path:
-        yield from placed.get(path, ())
-        path = path.rpartition("/")[0]
 
 
 def stream_outcomes(
