@@ -13,7 +13,12 @@ from rye.errors import ItemError
 from rye.index.reader import Reader
 from rye.index.schema import TYPE_NAMES
 from rye.items.clients import SKILL_FILE
-from rye.items.listings import (
+from rye.items.model import ItemType
+from rye.items.provenance import RECORDS
+from rye.options.search import MAX_RELATIONS
+from rye.registry.diagnosis import CODES, Diagnosis, DoctorReport, ListingReport
+from rye.registry.hooks import missing_hooks
+from rye.registry.listings import (
     LISTINGS,
     MAX_DESCRIPTION,
     ClientListing,
@@ -23,11 +28,6 @@ from rye.items.listings import (
     listed_text,
     without_others,
 )
-from rye.items.model import ItemType
-from rye.items.provenance import RECORDS
-from rye.options.search import MAX_RELATIONS
-from rye.registry.diagnosis import CODES, Diagnosis, DoctorReport, ListingReport
-from rye.registry.hooks import missing_hooks
 from rye.registry.relations import relations_of
 from rye.search.graph import graph_of
 from rye.search.request import Request, make_request

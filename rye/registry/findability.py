@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from rye._report import Report
 from rye.errors import ItemError, NotFoundError, RyeError
 from rye.items.clients import SKILL_FILE
-from rye.items.questions import MAX_QUESTIONS, Question, read_questions
 from rye.items.reader import MAX_BYTES
 from rye.options.search import WhyOptions
+from rye.registry.questions import MAX_QUESTIONS, Question, read_questions
 from rye.search.request import make_request
 from rye.search.results import SearchResult
 from rye.search.shares import Share, decisive

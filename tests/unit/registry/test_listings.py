@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.items.clients import CLIENTS
-from rye.items.listings import LISTINGS, ClientListing, Entry, fit, has_trigger, without_others
+from rye.registry.listings import LISTINGS, ClientListing, Entry, fit, has_trigger, without_others
 
 DROPS = ClientListing("drops", frozenset(), 100, 40, False, "", "")
 SHARES = DROPS._replace(is_shared=True)

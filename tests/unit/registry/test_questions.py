@@ -7,7 +7,7 @@ import json
 import pytest
 
 from rye.errors import ItemError
-from rye.items.questions import MAX_QUESTIONS, read_questions
+from rye.registry.questions import MAX_QUESTIONS, read_questions
 
 ASK = "How do I undo a deploy?"
 YES, NO, UNKNOWN = ("rollback", True), ("rollback", False), ("", False)
