@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rye._report import Report
-from rye.items.listings import MAX_DESCRIPTION
+from rye.registry.listings import MAX_DESCRIPTION
 
 CODES: Final[Mapping[str, str]] = {
     "unknown-signer": "you trust no key that signed these",
