@@ -16,15 +16,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rye._text import Advice, quote
 from rye.errors import EnvironmentFault, ItemError, RyeError
+from rye.spaces.bundles import named_bundle
 from rye.spaces.discover import find_project, is_published, user_space
 from rye.spaces.model import FOLDER, Root, Space
 from rye.spaces.read import skill_of
+from rye.spaces.snapshot import is_listable
 from rye.trust.list import Change
 from rye.trust.model import Place, Verdict
 from rye.trust.reasons import REASONS
@@ -239,6 +241,8 @@ class Adviser:
         where = self._of_list_at(violation.root)
         if change.code == "list-signer" and violation.root.space is Space.SYSTEM:
             return Advice.read(_TRUST_BUNDLE.format(bundle=self._bundle(violation.root)))
+        if change.code in {"uncovered", "file-added"} and not _is_listable(change.path):
+            return Advice("", "no list can name it: move it elsewhere, or remove it")
         command = remedy.command if self._may_list(violation.root) else ""
         then = f"; once you have reviewed it: {command}{where}" if command else ""
         words = f"# {remedy.words}{then}".replace("--forget", f"--forget{where}")
@@ -313,10 +317,25 @@ class Adviser:
         return f" --bundle {quote(os.path.relpath(root.around, self.here) if self.here else str(root.around))}"
 
     def _may_list(self, root: Root) -> bool:
-        """Return whether the user holds a key that may sign the list that covers a root."""
-        if root.client is not None and root.space is Space.USER:
+        """Return whether the user holds a key that may sign the list that covers a root, and a command signs it."""
+        if root.client is not None and (
+            root.space is Space.USER or (root.space is Space.PROJECT and not _is_listed_at_top(root.around))
+        ):
             return False
         return self.signers().option(root.list_place) is not None
+
+
+def _is_listable(path: str) -> bool:
+    """Return whether a list may name a file; it names nothing among private keys, and no repository."""
+    return is_listable(path) and PurePosixPath(path).name != ".git"
+
+
+def _is_listed_at_top(folder: Path) -> bool:
+    """Return whether ``rye sign --list --bundle`` makes a list at the top of a folder, not in its ``.ai``."""
+    try:
+        return named_bundle(folder)[0].client is not None
+    except RyeError:
+        return False
 
 
 def _as_bundle(folder: str, code: str) -> Advice:

@@ -179,6 +179,28 @@ def test_a_change_that_was_committed_is_shown_by_the_log(sim: SpaceSim, rye: Rye
     assert "`git log -p -- ../../skills/pdf`" in note(lay(sim.project / ".claude/commands/x", {"y": ""}))
 
 
+def test_what_no_list_can_name_is_not_to_be_listed(sim: SpaceSim, rye: Rye) -> None:
+    """A file among private keys and a repository in a tool's folder; ``rye sign --list`` refuses both."""
+    lay(sim.project, {".ai/config/keys/signing/notes.txt": "x\n", ".ai/tools/demo/.git/config": "[core]\n"})
+    _, out = rye("verify", "--strict", "--space", "project", "--json")
+    notes = {found["path"].rpartition("/")[2]: found["note"] for found in json.loads(out)["items"]}
+    assert notes == dict.fromkeys(("notes.txt", ".git"), "no list can name it: move it elsewhere, or remove it")
+
+
+def test_a_file_of_a_client_is_covered_by_the_list_that_is_named(sim: SpaceSim, rye: Rye) -> None:
+    """A list at the top of a project without ``.ai`` reaches the settings of a client."""
+    shutil.rmtree(sim.project / ".ai")
+    lay(sim.project, {".claude/settings.json": "{}\n", ".claude/commands/go.md": "# Go\n"})
+    assert rye("sign", ".claude/commands/go.md")[0] == 0
+    status, out = rye("verify", "--strict", "--space", "project", "--json")
+    (found,) = [found for found in json.loads(out)["items"] if found["code"] == "uncovered"]
+    assert (status, Path(found["path"]).name) == (1, "settings.json")
+    _, _, command = found["note"].rpartition("once you have reviewed it: rye ")
+    assert rye(*shlex.split(command), "--yes")[0] == 0
+    assert (sim.project / "rye.list").is_file()
+    assert rye("verify", "--strict", "--space", "project")[0] == 0
+
+
 def commit(sim: SpaceSim) -> None:
     """Put all there is into a repository."""
     someone = ["-c", "user.name=ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false"]
