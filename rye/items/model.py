@@ -157,8 +157,33 @@ class Deferred(Sequence[T]):
         return tuple, (self._values,)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """What a file says, apart from its place.
+
+    Attributes:
+        metadata: Every metadata key as read, JSON-able values only, nested dicts kept.
+        body: The searchable text without envelope and without the metadata block.
+        body_line: 1-based line of the file where ``body`` begins.
+        sections, symbols, imports, documented: In file order; read on first access.
+        note: Why the metadata had to be read differently from its format; else empty.
+    """
+
+    metadata: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    body: str = ""
+    body_line: int = 1
+    sections: Sequence[Section] = ()
+    symbols: Sequence[Symbol] = ()
+    imports: Sequence[Import] = ()
+    documented: Sequence[Documented] = ()
+    note: str = ""
+
+
+_PARSED = tuple(Parsed.__dataclass_fields__)
+
+
 @dataclass(frozen=True, slots=True)
-class Item:
+class Item(Parsed):
     """One parsed file.
 
     Attributes:
@@ -171,14 +196,9 @@ class Item:
         tags: From metadata, in order, without duplicates.
         author: From the same places as the version.
         created, updated: ISO 8601 text as written (dates and datetimes normalised to ISO), else empty.
-        metadata: Every metadata key as read (also the ones above), JSON-able values only, nested dicts kept.
         declared: The subset of ``name``, ``category``, ``type`` and ``id`` that the file states about itself, for
             comparing with its path.
-        body: The searchable text without envelope and without the metadata block.
-        body_line: 1-based line of the file where ``body`` begins.
-        sections, symbols, imports, documented: In file order; read on first access.
         envelope: The raw signature line if there is one, unverified.
-        note: Why the metadata had to be read differently from its format; else empty.
     """
 
     type: ItemType
@@ -192,16 +212,8 @@ class Item:
     author: str = ""
     created: str = ""
     updated: str = ""
-    metadata: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     declared: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    body: str = ""
-    body_line: int = 1
-    sections: Sequence[Section] = ()
-    symbols: Sequence[Symbol] = ()
-    imports: Sequence[Import] = ()
-    documented: Sequence[Documented] = ()
     envelope: RawEnvelope | None = None
-    note: str = ""
 
 
 _TITLE = ("title",)
@@ -224,27 +236,16 @@ STATED_KEYS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Parsed):
     """The result of a format reader.
 
     Attributes:
-        metadata: JSON-able values.
-        body, body_line, sections, symbols, imports, documented: As in :class:`Item`.
         heading: Returns the title to use if the metadata states none.
         paragraph: Returns the description to use if the metadata states none, as one paragraph of the format.
-        note: As in :class:`Item`.
     """
 
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    body: str = ""
-    body_line: int = 1
-    sections: Sequence[Section] = ()
-    symbols: Sequence[Symbol] = ()
-    imports: Sequence[Import] = ()
-    documented: Sequence[Documented] = ()
     heading: Callable[[], str] = str
     paragraph: Callable[[], str] = str
-    note: str = ""
 
 
 def assemble(draft: Draft, *, item_type: ItemType, item_id: str, envelope: RawEnvelope | None) -> Item:
@@ -266,16 +267,9 @@ def assemble(draft: Draft, *, item_type: ItemType, item_id: str, envelope: RawEn
         author=_text(meta, _AUTHOR) or _text(more, _AUTHOR),
         created=iso(_text(meta, _CREATED)),
         updated=iso(_text(meta, _UPDATED)),
-        metadata=MappingProxyType(dict(meta)),
         declared=MappingProxyType(declared_by(meta)),
-        body=draft.body,
-        body_line=draft.body_line,
-        sections=draft.sections,
-        symbols=draft.symbols,
-        imports=draft.imports,
-        documented=draft.documented,
         envelope=envelope,
-        note=draft.note,
+        **{name: getattr(draft, name) for name in _PARSED} | {"metadata": MappingProxyType(dict(meta))},
     )
 
 
