@@ -282,17 +282,8 @@ def with_declared(evidence: Evidence, declared: Mapping[str, str], origin: Place
 
 
 def _fault(content: str, line: ParsedLine, code: str, detail: str = "") -> Evidence:
-    return Evidence(
-        content,
-        code,
-        detail,
-        format=_NAMES[line.format],
-        digest=line.digest,
-        fingerprint=line.fingerprint,
-        signed_at=line.signed_at,
-        stated=line.stated,
-        audience=line.audience,
-    )
+    stated = line._asdict() | {"format": _NAMES[line.format], "signature": b""}
+    return Evidence(content, code, detail, **stated)
 
 
 def _another_follows(data: bytes, envelope: RawEnvelope, suffix: str) -> bool:

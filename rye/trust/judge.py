@@ -15,7 +15,7 @@ from typing import Final
 
 from rye.trust.certificates import AnyKey
 from rye.trust.keys import PublicKey
-from rye.trust.line import signed_message
+from rye.trust.line import message_of
 from rye.trust.list import ListClaim, ListFault, ListSigner, ListState, Seen, SpaceList
 from rye.trust.model import (
     BY_LIST,
@@ -237,14 +237,7 @@ def _signed_by(keys: Mapping[PublicKey, Fingerprint], evidence: Evidence, verify
     """Return the key whose signature is valid for the place that its line states; empty if there is none."""
     if evidence.format == BY_LIST:  # its signatures were checked when it was read
         return next(iter(keys.values()), "")
-    message = signed_message(
-        evidence.format,
-        evidence.digest,
-        stated=evidence.stated,
-        signed_at=evidence.signed_at,
-        audience=evidence.audience,
-        placement=evidence.placement,
-    )
+    message = message_of(evidence, evidence.placement)
     check = partial(_is_verified, verify) if evidence.skill else verify
     return next((name for key, name in keys.items() if check(key, evidence.signature, message)), "")
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, NotRequired, TypedDict, Unpack
 from rye._text import BOM, RawEnvelope, find_envelope, front_matter
 from rye.errors import ArgumentError, SigningError
 from rye.trust.keys import SigningKey
-from rye.trust.model import ITEM_TYPES, EnvelopeFormat, Place, Placement, as_utc, is_place
+from rye.trust.model import ITEM_TYPES, EnvelopeFormat, Evidence, Place, Placement, as_utc, is_place
 
 _HASH: Final = ("# ", "")
 _SLASHES: Final = ("// ", "")
@@ -234,6 +234,12 @@ def signed_message(
     label = f"{CONTEXT}:{placement}" if placement else CONTEXT
     text = f"{label} {len(stated)} {stated} {len(signed_at)} {signed_at} {len(digest)} {digest}"
     return (f"{text} {len(audience)} {audience}" if audience else text).encode("ascii")
+
+
+def message_of(signed: ParsedLine | Evidence, placement: Placement) -> bytes:
+    """Return the bytes that the signature of a line, or of the evidence of a file, covers."""
+    facts = {"stated": signed.stated, "signed_at": signed.signed_at, "audience": signed.audience}
+    return signed_message(signed.format, signed.digest, **facts, placement=placement)
 
 
 _SHEBANG: Final = re.compile(rb"#![^\n]*\n?")

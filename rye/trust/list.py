@@ -30,9 +30,9 @@ from rye.trust.line import (
     ParsedLine,
     SigningTerms,
     decode_signature,
+    message_of,
     parse_line,
     sign_detached,
-    signed_message,
 )
 from rye.trust.model import EnvelopeFormat, Place, Placement, as_utc
 
@@ -156,14 +156,7 @@ class SpaceList(NamedTuple):
     def holds(self, line: ParsedLine, key: PublicKey) -> bool:
         """Return whether a signature line of the list is a valid signature by a key, for the place that it states."""
         signature = decode_signature(line.signature, line.format)
-        message = signed_message(
-            line.format,
-            line.digest,
-            stated=line.stated,
-            signed_at=line.signed_at,
-            audience=line.audience,
-            placement=Placement.LIST,
-        )
+        message = message_of(line, Placement.LIST)
         is_of_list = line.digest == self.digest and line.stated.startswith("list:")
         return is_of_list and signature is not None and key.verify(signature, message)
 
