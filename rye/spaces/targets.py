@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from rye._files import real_path
 from rye._text import composed
-from rye.errors import ArgumentError, RyeError
+from rye.errors import ArgumentError
 from rye.items.clients import SKILL_FILE
 from rye.items.model import TYPE_OF_FOLDER
 from rye.items.names import Spelling, named_by_format
@@ -24,7 +24,7 @@ from rye.items.scope import EVERY_SCOPE, parse_scope
 from rye.spaces.classify import spelled_as
 from rye.spaces.layout import Layout
 from rye.spaces.model import SUFFIXES, ItemFile, Root, is_within
-from rye.spaces.nested import ProjectsBelow, Repository, look_below
+from rye.spaces.nested import ProjectsBelow, look_below
 from rye.spaces.read import skill_of, written_link
 from rye.spaces.snapshot import names
 from rye.spaces.walk import aliased, list_items, own_path
@@ -37,6 +37,7 @@ NamedFile = tuple[Root, ItemFile, str]
 Accepts = Callable[[Root, ItemFile], bool]
 Covers = Callable[[Root, str], bool]
 
+_NOTHING = ProjectsBelow(())
 _WILD = re.compile(r"[*?\[]")
 _PLAIN_ID = re.compile(r"[\w-]+(?:/[\w-]+)*")
 """A text that can be an id, and is neither a scope nor a path."""
@@ -51,10 +52,7 @@ class Target:
         roots: The roots to look in.
         accepts: Returns whether it names a file of a root.
         covers: Returns whether it may name files at or below a path of a root that could not be listed.
-        problems: Errors about folders, below the named one, that may be or contain a project.
-        unsearched: A sentence about the folders that were not searched for projects.
-        dot_names: Paths with names that are in no table.
-        repositories: The repository around the named folder, then those in it.
+        below: What the search for projects below a named folder found.
         whole_roots: The roots that it names entirely.
         places: For a path, the only files and folders that it can accept, so that many targets can be looked up
             quickly.
@@ -64,10 +62,7 @@ class Target:
     roots: tuple[Root, ...]
     accepts: Accepts
     covers: Covers = lambda _root, _path: True
-    problems: tuple[RyeError, ...] = ()
-    unsearched: str = ""
-    dot_names: tuple[str, ...] = ()
-    repositories: tuple[Repository, ...] = ()
+    below: ProjectsBelow = _NOTHING
     whole_roots: tuple[Root, ...] = ()
     places: tuple[str, ...] = ()
 
@@ -253,7 +248,7 @@ def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[l
     for target, _ in targets:
         path = os.path.abspath(os.path.expanduser(target.text))
         matches = found[target.text]
-        said = [problem.message for problem in target.problems if not target.roots] + missed[target.text]
+        said = [problem.message for problem in target.below.problems if not target.roots] + missed[target.text]
         problems |= dict.fromkeys(said)
         _refuse_unsignable(target, matches, layout, space, is_known=bool(said))
         for root, file in matches:
@@ -339,7 +334,7 @@ def _place(root: Root) -> tuple[str, str]:
 def _nested(layout: Layout, space: str, without: Sequence[Path]) -> Target:
     """Return the target of the projects below the project of a layout, without the layout's own roots."""
     folder = layout.project or (Path.cwd() if space == "project" else None)
-    below = ProjectsBelow(())
+    below = _NOTHING
     if folder is not None and space in ("project", "all"):
         for path in without:
             _check_excluded(path, folder, layout.in_space(space))
@@ -356,16 +351,7 @@ def _nested(layout: Layout, space: str, without: Sequence[Path]) -> Target:
 
 def _of_projects(text: str, below: ProjectsBelow) -> Target:
     """Return the target of all projects that were found below a folder."""
-    return Target(
-        text,
-        below.roots,
-        lambda _root, _file: True,
-        problems=below.problems,
-        unsearched=below.unsearched,
-        dot_names=below.dot_names,
-        repositories=below.repositories,
-        whole_roots=below.roots,
-    )
+    return Target(text, below.roots, lambda _root, _file: True, below=below, whole_roots=below.roots)
 
 
 def _check_excluded(path: Path, folder: Path, roots: Sequence[Root]) -> None:
@@ -392,7 +378,7 @@ def _below(path: Path, known: list[Root]) -> ProjectsBelow:
     trusted for its items, only if it is a root under another name.
     """
     if not os.path.isdir(path):
-        return ProjectsBelow(())
+        return _NOTHING
     written, real = os.path.abspath(path), real_path(path)
     around = {
         root: _place(root)

@@ -129,7 +129,7 @@ class ListChecks:
                     yield from self._rest_of_plugin(root)
 
         if self.strict:
-            for path in dict.fromkeys(path for target in self.stream.targets for path in target.dot_names):
+            for path in dict.fromkeys(path for target in self.stream.targets for path in target.below.dot_names):
                 yield from self._unknown(Path(path))
         if any(root.space is Space.PROJECT and not root.bundle for root in self.stream.whole_roots):
             yield from self._check_lock(self.stream.layout.project or Path())
@@ -163,7 +163,7 @@ class ListChecks:
         try:
             report = check_list(root, trust=verifier.trust, required=required)
         except EnvironmentFault as fault:
-            yield Unchecked(fault.message, fault.code, fault.hint, str(folder))
+            yield Unchecked.of(fault, folder)
             return
         report = replace(report, findings=(*report.findings, *self._short_of_demand(root, report)))
         self.reports = (*self.reports, report)
@@ -224,7 +224,7 @@ class ListChecks:
                 change = Change("uncovered", path, f"no signature and no list covers {path}", file.sha256)
                 yield _violation(root, full, change), change
         for problem in problems:
-            yield Unchecked(f"{root.source}: {problem.message}", problem.code, problem.hint, str(folder))
+            yield Unchecked.of(problem, folder, root)
 
     def _name(self, root: Root, file: FileMode) -> Iterator[tuple[Violation, Change] | Unchecked]:
         path = os.path.normpath(root.path / file.path)

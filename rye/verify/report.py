@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from rye._report import Report
 from rye._text import Advice
+from rye.errors import RyeError
 from rye.spaces.lists import ListReport
 from rye.spaces.model import InSpace, ItemFile, Root
 from rye.trust.model import Signature
@@ -173,6 +174,11 @@ class Unchecked(Report):
     code: str = ""
     hint: str = ""
     path: str = ""
+
+    @classmethod
+    def of(cls, error: RyeError, path: object, root: Root | None = None) -> Unchecked:
+        """Return the entry for an error about a path; its message then begins with the source of its root."""
+        return cls(f"{root.source}: {error.message}" if root else error.message, error.code, error.hint, str(path))
 
     def __str__(self) -> str:
         return self.message

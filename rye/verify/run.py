@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 from rye._files import real_path
 from rye.errors import ArgumentError
@@ -39,6 +39,9 @@ from rye.verify.report import (
 )
 from rye.verify.repositories import RepositoryChecks
 from rye.verify.stream import OutcomeStream, Progress, stream_outcomes
+
+_REPORTED: Final = ("findings", "accepted", "warnings", "lists", "status")
+"""What a report has in common with the verification that it is of."""
 
 
 def _nothing_own(folder: Path) -> Unchecked:
@@ -219,13 +222,9 @@ class Verification:
             items=(),
             counts=dict(self.counts),
             manual=dict(self.manual),
-            findings=self.findings,
-            accepted=self.accepted,
             unchecked=tuple(self.unchecked),
-            warnings=self.warnings,
-            lists=self.lists,
             repositories=self.nested,
-            status=self.status,
+            **{name: getattr(self, name) for name in _REPORTED},
         )
 
     def complete(self, after_entry: Callable[[], None] = lambda: None) -> VerifyReport:
@@ -242,14 +241,6 @@ class Verification:
             if isinstance(item, VerifiedItem):
                 items.append(item)
         return replace(self.report(), items=tuple(items))
-
-    def summary(self) -> dict[str, Any]:
-        """Return the counts, the warnings and the status as values for JSON."""
-        verdicts = {"verdicts": dict(self.counts), "manual": dict(self.manual)}
-        counts = {"items": self.items, **verdicts, "unchecked": len(self.unchecked)}
-        nested = [repository.to_dict() for repository in self.nested]
-        rest = {"repositories": nested, "warnings": list(self.warnings), "status": self.status}
-        return counts | {"findings": self.findings, "accepted": self.accepted} | rest
 
 
 def start_verification(
@@ -287,7 +278,7 @@ def start_verification(
         outcomes.warnings += (f"the audience {layout.audience!r} is of a project, and no project is verified",)
     checks = ListChecks(outcomes, require_list, strict, demanded)
     fixes = Adviser.find(outcomes.named, layout.audience)
-    found = {repository.real: repository for target in outcomes.targets for repository in target.repositories}
+    found = {repository.real: repository for target in outcomes.targets for repository in target.below.repositories}
     repositories = RepositoryChecks(
         found, layout.project or Path.cwd(), tuple(map(real_path, without or ())), strict=strict
     )

@@ -126,7 +126,7 @@ class OutcomeStream:
             self.warnings += tuple(filter(None, [self.layout.describe_empty(self.space)]))
         if not self._all_named:
             for target in self.targets:
-                if target.text not in matched and not target.problems:
+                if target.text not in matched and not target.below.problems:
                     yield Unchecked(
                         f"nothing matches {target.text!r}", "no-match", "rye list --format ids lists what there is"
                     )
@@ -144,7 +144,7 @@ class OutcomeStream:
                     if not any(target.covers(root, rel) for target in targets):
                         continue
                     path, empty = f"{root.path}/{rel}", False
-                    self._problems.append(Unchecked(f"{root.source}: {file.message}", file.code, file.hint, path))
+                    self._problems.append(Unchecked.of(file, path, root))
                     continue
                 empty = False
                 self._has_own_items = self._has_own_items or not is_own(root)
@@ -176,7 +176,7 @@ class OutcomeStream:
             seen.add(listing, is_strict=is_strict)
         yield from duplicates(spelled)
         yield from walk.take_problems()
-        known = {repository.real for target in self.targets for repository in target.repositories}
+        known = {repository.real for target in self.targets for repository in target.below.repositories}
         left = [path for path in walk.repositories if real_path(root.path / path) not in known]
         if left and not is_strict:
             self.warnings += (f"{root.source}: repositories of their own are not verified here: {named_files(left)}",)
@@ -268,7 +268,7 @@ def stream_outcomes(
     now = system_clock()
     load = with_lists(extended.load_trust(named_trust), extended.roots, now)
     unread = {folder.fault.message for folder in load.unreadable}
-    stream = OutcomeStream(
+    return OutcomeStream(
         extended,
         targets,
         Verifier(load.trust, now, digests),
@@ -276,10 +276,11 @@ def stream_outcomes(
             *layout.warnings,
             *(f"{source} is left out by --client or RYE_CLIENTS, and not verified" for source in layout.left_out),
             *(f"left out: {entry}" for entry in without or ()),
-            *filter(None, (target.unsearched for target in targets)),
+            *filter(None, (target.below.unsearched for target in targets)),
             *(text for text in load.warnings if text not in unread),
             *filter(None, [load.emptiness]),
         ),
+        named=tuple(dict.fromkeys((*layout.named, *by_path))),
         processes=cores() if processes is None else max(1, processes),
         progress=progress,
         space=space,
@@ -287,8 +288,6 @@ def stream_outcomes(
         _all_named=not texts,
         _problems=[*map(_of_trust_folder, load.unreadable), *_of_folders(targets)],
     )
-    stream.named = tuple(dict.fromkeys((*layout.named, *by_path)))
-    return stream
 
 
 def _of_trust_folder(unread: UnreadFolder) -> Unchecked:
@@ -305,16 +304,8 @@ def _of_trust_folder(unread: UnreadFolder) -> Unchecked:
 
 def _of_folders(targets: Iterable[Target]) -> Iterable[Unchecked]:
     """Return the problems of searching below the named folders, once each."""
-    problems = (problem for target in targets for problem in target.problems)
-    return dict.fromkeys(
-        Unchecked(
-            fault.message,
-            fault.code,
-            fault.hint,
-            str(fault.details["path"]),
-        )
-        for fault in problems
-    )
+    problems = (problem for target in targets for problem in target.below.problems)
+    return dict.fromkeys(Unchecked.of(fault, fault.details["path"]) for fault in problems)
 
 
 def _is_other(root: Root) -> bool:

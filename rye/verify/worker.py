@@ -94,7 +94,7 @@ class Verifier:
             try:  # a file that is not an item at all is not an unsigned item
                 _with_declared(evidence, data, file, origin)
             except ItemError as error:
-                return _unchecked(error, root, file)
+                return Unchecked.of(error, f"{root.path}/{file.rel_path}")
         digest = ""
         if self.digests or signature.verdict is not _TRUSTED:
             digest = sha256(f"{listed}\n".encode() + data if listed else data).hexdigest()
@@ -117,7 +117,7 @@ def _content(root: Root, file: ItemFile, read: Read, skills: dict[str, SkillFold
 def _inspect(root: Root, file: ItemFile, content: _Content) -> _Inspected | Unchecked:
     """Return the input of :meth:`Verifier._judge`, or why there can be no verdict."""
     if isinstance(content, ItemError):
-        return _unchecked(content, root, file)
+        return Unchecked.of(content, f"{root.path}/{file.rel_path}")
     data, detached = content
     origin = root.origin(_TYPES[file.item_type], file.item_id, file.rel_path)
     evidence = inspect(data, origin=origin, declared=_NOTHING, suffix=file.suffix, content_digest="", detached=detached)
@@ -125,13 +125,9 @@ def _inspect(root: Root, file: ItemFile, content: _Content) -> _Inspected | Unch
         try:
             evidence = _with_declared(evidence, data, file, origin)
         except ItemError as error:
-            return _unchecked(error, root, file)
+            return Unchecked.of(error, f"{root.path}/{file.rel_path}")
     listed = detached.folder.digest if isinstance(detached, Skill) else ""
     return root, file, data, origin, evidence, listed
-
-
-def _unchecked(error: ItemError, root: Root, file: ItemFile) -> Unchecked:
-    return Unchecked(error.message, error.code, error.hint, f"{root.path}/{file.rel_path}")
 
 
 def _with_declared(evidence: Evidence, data: bytes, file: ItemFile, origin: Place) -> Evidence:

@@ -51,7 +51,10 @@ def render_jsonl(run: Verification) -> Iterator[str]:
     for entry in run:
         kind = {VerifiedItem: "item", Finding: "finding", Unchecked: "unchecked"}[type(entry)]
         yield _compact({"kind": kind} | entry.to_dict())
-    yield _compact({"kind": "summary"} | run.summary())
+    report = run.report().to_dict()
+    counts = {"items": run.items, "verdicts": report["counts"], "unchecked": len(run.unchecked)}
+    rest = ("manual", "repositories", "warnings", "status", "findings", "accepted")
+    yield _compact({"kind": "summary"} | counts | {name: report[name] for name in rest})
 
 
 def _advised(finding: Finding) -> Iterator[str]:
