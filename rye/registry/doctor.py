@@ -349,4 +349,4 @@ def _sources(copies: Sequence[_Item]) -> Iterator[Diagnosis]:
         with suppress(ItemError):
             for problem in compare_lock(folder, projects) if projects else ():
                 fix = "compare it with its source, and install it again"
-                yield Diagnosis(problem.code, (), problem.message, fix, str(problem.path))
+                yield Diagnosis(problem.code, (), problem.message, fix, str(folder / problem.path))

@@ -25,7 +25,7 @@ from rye.spaces.model import FOLDER as AI_FOLDER
 from rye.spaces.model import Root, Space
 from rye.spaces.read import read_chunks, written_link
 from rye.spaces.signed import digest_and_hidden
-from rye.spaces.snapshot import FOLDER, LINK, MAX_FILES, PLAIN, PRIVATE_KEYS, PROGRAM, FileMode, mode_of, tree
+from rye.spaces.snapshot import FOLDER, LINK, MAX_FILES, PLAIN, PRIVATE_KEYS, PROGRAM, mode_of, tree
 from rye.spaces.state import read_record, record_path, remove_record, save_record
 from rye.spaces.uncovered import beside_warning, runnable_beside
 from rye.trust.judge import judge_list
@@ -158,7 +158,7 @@ def files_below(folder: Path, root: Root) -> FilesBelow:
                 path = os.path.relpath(result.filename, folder)
                 raise result
             path, entry = result
-            file = FileMode(path, LINK if written_link(entry.path) else mode_of(entry))
+            file = ListedFile(path, LINK if written_link(entry.path) else mode_of(entry))
             is_repository = path == ".git" and not (file.mode == FOLDER and folder.name == AI_FOLDER and is_project)
             if path == LIST_FILE or is_repository or is_private(place, root, file):
                 continue
@@ -183,7 +183,7 @@ def files_below(folder: Path, root: Root) -> FilesBelow:
     return FilesBelow(files, tuple(problems), hidden)
 
 
-def is_private(place: Root, root: Root, file: FileMode) -> bool:
+def is_private(place: Root, root: Root, file: ListedFile) -> bool:
     """Return whether a file contains only a key of the user's, or is byte code of rye's own tools."""
     folder, _, name = file.path.rpartition("/")
     if CACHE in folder.split("/"):
@@ -197,7 +197,7 @@ def is_private(place: Root, root: Root, file: FileMode) -> bool:
     return name.endswith((".pem", ".pub")) and len(data) < _MAX_KEY and _KEY.fullmatch(data) is not None
 
 
-def file_digest(place: Root, file: FileMode) -> str:
+def file_digest(place: Root, file: ListedFile) -> str:
     """Return the SHA-256 hex digest of a file, or of a link's target path; empty for a pipe or a folder.
 
     Raises:

@@ -111,7 +111,7 @@ def _without_signature(root: Root, rel_path: str, data: bytes) -> Skill | None:
     folder, _, name = rel_path.rpartition("/")
     if name != SKILL_FILE or find_envelope(data, ".md") is None:
         return None
-    files = tuple(ListedFile(file.path, file.mode, "") for file in scan_skill(root, folder))
+    files = tuple(ListedFile(file.path, file.mode) for file in scan_skill(root, folder))
     return Skill(SkillFolder(folder, None, files), name)
 
 

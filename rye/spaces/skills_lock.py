@@ -8,10 +8,11 @@ The records are not signed, so they never make anything trusted. A skill that is
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from rye._text import inline
 from rye.errors import ItemError
@@ -22,19 +23,12 @@ from rye.spaces.model import Root, Space
 from rye.spaces.read import read_chunks
 from rye.spaces.signed import ReadItem, scan_skill
 from rye.spaces.snapshot import LINK
+from rye.trust.list import Change
 
 _ORDER: Final = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789abcdefghijklmnopqrstuvwxyz"
 """ASCII in the CLDR root collation order; of letters that differ only in case, the lower-case one is first."""
 
 _RANK: Final = {char: number for number, char in enumerate(f" {_ORDER}")}
-
-
-class LockFinding(NamedTuple):
-    """A skill that differs from the lock file: ``lock-changed`` or ``lock-missing``, its folder, and a message."""
-
-    code: str
-    path: Path
-    message: str
 
 
 def read_lock(folder: Path, path: str = LOCK_FILE) -> tuple[Installed, ...]:
@@ -75,8 +69,8 @@ def installed_from(root: Root, read: ReadItem, sources: Mapping[str, str] | None
     return (installed_sources(root) if sources is None else sources).get(read.item.id.partition("/")[0], "")
 
 
-def compare_lock(project: Path, roots: Iterable[Root]) -> Iterator[LockFinding]:
-    """Yield each skill of a project's lock file that is changed or missing.
+def compare_lock(project: Path, roots: Iterable[Root]) -> Iterator[Change]:
+    """Yield each skill of a project's lock file that is changed or missing, with its path below the project.
 
     A skill is looked up by the name of its folder in every skills folder. A skill with non-ASCII file names is skipped,
     because the sort order of its files is not known.
@@ -91,12 +85,12 @@ def compare_lock(project: Path, roots: Iterable[Root]) -> Iterator[LockFinding]:
         present = [(root, name) for root, name in folders if (root.path / name / SKILL_FILE).is_file()]
         if not present:
             message = f"the skill {inline(skill.name)} from {inline(skill.source)} is in {LOCK_FILE} and is missing"
-            yield LockFinding("lock-missing", project / LOCK_FILE, message)
+            yield Change("lock-missing", LOCK_FILE, message)
         for root, name in present:
             if (root.path / name).is_symlink() or folder_hash(root, name) in {skill.sha256, ""}:
                 continue
             message = f"the skill {inline(skill.name)} is not what {LOCK_FILE} says came from {inline(skill.source)}"
-            yield LockFinding("lock-changed", root.path / name, message)
+            yield Change("lock-changed", os.path.relpath(root.path / name, project), message)
 
 
 def folder_hash(root: Root, folder: str) -> str:

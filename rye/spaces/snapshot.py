@@ -11,7 +11,7 @@ import stat
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from rye._files import is_half_written, sweep
 
@@ -28,13 +28,6 @@ PRIVATE_KEYS: Final = "config/keys/signing/"
 
 Entry = os.DirEntry[str]
 """A directory entry. It caches its status."""
-
-
-class FileMode(NamedTuple):
-    """Path of a file below a root, with slashes, and its mode; the mode of a pipe, socket or device is empty."""
-
-    path: str
-    mode: str
 
 
 def entries(folder: str) -> list[Entry]:

@@ -84,13 +84,13 @@ _NAMED: Final = 5
 class ListedFile(NamedTuple):
     """A file of a list: its path below the folder, its mode as git writes it, and the SHA-256 of its bytes.
 
-    For a link, the SHA-256 is that of its target path. It is empty if no bytes were read: for a pipe or device, and in
-    a skill over the limits.
+    For a link, the SHA-256 is that of its target path. It is empty if no bytes were read. The mode of a pipe, socket or
+    device is empty.
     """
 
     path: str
     mode: str
-    sha256: str
+    sha256: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,7 +305,7 @@ def write_list(name: str, number: int, expires: datetime, files: Sequence[Listed
         SigningError: ``unlistable``: a name or a file cannot be listed.
     """
     why = (
-        _unlistable_names([*files, ListedFile(LIST_FILE, "100644", "")])
+        _unlistable_names([*files, ListedFile(LIST_FILE, "100644")])
         if is_clear(name) and len(name) <= 200
         else f"the name {name!r} cannot be written"
     )
@@ -424,7 +424,7 @@ def unlistable(files: Sequence[ListedFile]) -> str:
         return f"links and other things that are not regular files cannot be signed: {shown_names(unsuitable)}"
     if not all(file.sha256 for file in files):
         return f"its files have more than {MAX_SKILL_BYTES:,} bytes"
-    return _unlistable_names([*files, ListedFile(SKILL_SIGNATURE, "100644", "")])
+    return _unlistable_names([*files, ListedFile(SKILL_SIGNATURE, "100644")])
 
 
 def _unlistable_names(files: Iterable[ListedFile]) -> str:

@@ -26,11 +26,11 @@ from rye.spaces.lists import (
 )
 from rye.spaces.model import FOLDER, Root, Space, is_within
 from rye.spaces.skills_lock import compare_lock
-from rye.spaces.snapshot import LINK, MAX_FILES, FileMode
+from rye.spaces.snapshot import LINK, MAX_FILES
 from rye.spaces.state import state_warning
 from rye.spaces.uncovered import beside_warning
 from rye.trust.line import DETACHED_SUFFIX
-from rye.trust.list import LIST_FILE, Change, ListClaim, ListFault, ListState
+from rye.trust.list import LIST_FILE, Change, ListClaim, ListedFile, ListFault, ListState
 from rye.trust.trust_store import TRUSTED_FOLDER
 from rye.verify.policy import Policy
 from rye.verify.report import Unchecked, Violation
@@ -146,12 +146,12 @@ class ListChecks:
     def _check_lock(self, project: Path) -> Iterator[tuple[Violation, Change] | Unchecked]:
         """Yield each skill that differs from ``skills-lock.json``: a finding if strict, else a note."""
         try:
-            for finding in compare_lock(project, self.stream.roots):
-                change = Change(finding.code, os.path.relpath(finding.path, project), finding.message)
+            for change in compare_lock(project, self.stream.roots):
                 if self.strict:
-                    yield Violation(project_root(project), "skill", change.path, str(finding.path), ""), change
+                    path = str(project / change.path)
+                    yield Violation(project_root(project), "skill", change.path, path, ""), change
                 else:
-                    self._notes.append(f"project: {finding.message} [{finding.code}]")
+                    self._notes.append(f"project: {change.message} [{change.code}]")
         except (ItemError, OSError) as error:
             yield Unchecked(
                 f"project: {LOCK_FILE}: {error}", "unreadable", "fix or remove it", str(project / LOCK_FILE)
@@ -226,10 +226,10 @@ class ListChecks:
         for problem in problems:
             yield Unchecked.of(problem, folder, root)
 
-    def _name(self, root: Root, file: FileMode) -> Iterator[tuple[Violation, Change] | Unchecked]:
+    def _name(self, root: Root, file: ListedFile) -> Iterator[tuple[Violation, Change] | Unchecked]:
         path = os.path.normpath(root.path / file.path)
         if file.path.startswith("../"):  # an import from above the client folder
-            above = FileMode(os.path.relpath(path, root.around), file.mode)
+            above = ListedFile(os.path.relpath(path, root.around), file.mode)
             yield from self._name(Root(root.space, root.around, root.bundle), above)
             return
         if path in self._named:

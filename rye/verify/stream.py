@@ -21,12 +21,12 @@ from rye.spaces.layout import Layout
 from rye.spaces.lists import with_lists
 from rye.spaces.model import ItemFile, Root, Space, is_within
 from rye.spaces.read import is_detached
-from rye.spaces.snapshot import MAX_FILES, PLAIN, FileMode, mode_of
+from rye.spaces.snapshot import MAX_FILES, PLAIN, mode_of
 from rye.spaces.targets import Target, naming, read_targets
 from rye.spaces.uncovered import named_files, relevant_non_items, uncovered_imports
 from rye.spaces.walk import Listing, Walk
 from rye.trust.line import DETACHED_SUFFIX
-from rye.trust.list import SKILL_SIGNATURES
+from rye.trust.list import SKILL_SIGNATURES, ListedFile
 from rye.trust.trust_store import UnreadFolder, system_clock
 from rye.verify.report import Exposed, Outcome, Unchecked, VerifiedItem
 from rye.verify.worker import Shadowing, Verifier, duplicates, verify_files
@@ -186,10 +186,10 @@ class OutcomeStream:
                 message = f"{root.source}: {path} is a repository of its own that was not verified"
                 self._problems.append(Unchecked(message, "nested-repository", hint, full))
 
-    def uncovered(self, root: Root) -> tuple[list[FileMode], bool]:
+    def uncovered(self, root: Root) -> tuple[list[ListedFile], bool]:
         """Return the non-items of a strict root, and whether the list is complete; known at the end."""
         seen = self._seen.get(root, _Seen())
-        imports = [FileMode(path, PLAIN) for path in sorted({*seen.imports})]
+        imports = [ListedFile(path, PLAIN) for path in sorted({*seen.imports})]
         return seen.non_items + imports, seen.is_complete
 
 
@@ -208,7 +208,7 @@ class _Seen:
     relevant: list[str] = field(default_factory=list)
     strays: list[str] = field(default_factory=list)
     imports: list[str] = field(default_factory=list)
-    non_items: list[FileMode] = field(default_factory=list)
+    non_items: list[ListedFile] = field(default_factory=list)
     is_complete: bool = True
 
     def add(self, listing: Listing, *, is_strict: bool) -> None:
@@ -222,13 +222,13 @@ class _Seen:
         self.strays += [f"{path}{DETACHED_SUFFIX}" for path in strays]
         if not is_strict:
             return
-        non_items = [FileMode(f"{path}{DETACHED_SUFFIX}", PLAIN) for path in strays]
-        non_items += [FileMode(path, mode_of(entry)) for path, entry in listing.non_items]
+        non_items = [ListedFile(f"{path}{DETACHED_SUFFIX}", PLAIN) for path in strays]
+        non_items += [ListedFile(path, mode_of(entry)) for path, entry in listing.non_items]
         if skill:
             non_items = [file for file in non_items if file.path == f"{skill}/.git"]
         root, git = listing.folder.root, listing.folder.below(".git")
-        if FileMode(git, PLAIN) in non_items and is_of_git(root.path / git):
-            non_items.remove(FileMode(git, PLAIN))
+        if ListedFile(git, PLAIN) in non_items and is_of_git(root.path / git):
+            non_items.remove(ListedFile(git, PLAIN))
         room = max(0, MAX_FILES - len(self.non_items))
         self.is_complete = self.is_complete and len(non_items) <= room
         self.non_items += non_items[:room]
