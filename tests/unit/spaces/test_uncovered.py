@@ -109,9 +109,6 @@ def test_attack_a_command_and_a_hook_of_a_signed_plugin_are_changed(tmp_path: Pa
     assert shop.run("keys", "generate").status == 0
     assert shop.run("sign", "--yes", "--bundle", str(plugin), "--owner", "me").status == 0
     done = shop.run("verify", str(plugin), "--strict")
-    assert (done.status, "plugin.json" in done.out, done.out.count("uncovered")) == (1, True, 1)
-    assert shop.run("sign", "--list", "--yes", "--bundle", str(plugin)).status == 0
-    done = shop.run("verify", str(plugin), "--strict")
     assert (done.status, "2 items: 2 trusted" in done.out) == (0, True)
     (plugin / "hooks").mkdir()
     (plugin / "hooks/hooks.json").write_text("{}")
