@@ -46,11 +46,11 @@ _MOST_CONSTANTS, _LONGEST_VALUE = 1_000, 20_000
 
 _SCRIPT_CONSTANT = re.compile(
     r"^(?:(?:export|const|let|var|readonly)[ \t]+)*+__([a-z]\w*?)__[ \t]*(?::[^=\n]{1,100})?=[\s(]*+"
-    r"(?:\"((?:[^\"\\\n]|\\.)*+)\"|'((?:[^'\\\n]|\\.)*+)'|`((?:[^`\\]|\\.)*+)`"
-    r"|(\[[^\[\]]{0,2000}\])|(-?\d[\w.]*|true|false|True|False))",
+    r"(\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+'|`(?:[^`\\]|\\.)*+`"
+    r"|\[[^\[\]]{0,2000}\]|-?\d[\w.]*|true|false|True|False)",
     re.MULTILINE,
 )
-_QUOTED = re.compile(r"\"((?:[^\"\\\n]|\\.)*+)\"?+|'((?:[^'\\\n]|\\.)*+)'?+")
+_QUOTED = re.compile(r"([\"'])((?:(?!\1)[^\\\n]|\\.)*+)\1?+")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": " ", "\n": ""}
 _WORDS = {"true": True, "True": True, "false": False, "False": False}
@@ -155,17 +155,14 @@ def _assignments(text: str) -> Iterator[tuple[str, str]]:
 
 def script_constants(text: str) -> dict[str, Any]:
     """Return the constants of a script that are named ``__x__``, by ``x``: strings, lists of strings and booleans."""
-    return {match[1]: _value(match) for match in _SCRIPT_CONSTANT.finditer(text)} if "__" in text else {}
+    return {match[1]: _value(match[2]) for match in _SCRIPT_CONSTANT.finditer(text)} if "__" in text else {}
 
 
-def _value(match: re.Match[str]) -> Any:
-    """Return the value of a matched constant: a string, a list of strings or a boolean; a number as its text."""
-    _, double, single, template, listed, word = match.groups()
-    if listed is not None:
-        return [unescape(item[1] if item[1] is not None else item[2]) for item in _QUOTED.finditer(listed)]
-    if word is not None:
-        return _WORDS.get(word, word)
-    return unescape(next(value for value in (double, single, template) if value is not None))
+def _value(source: str) -> Any:
+    """Return the value of a constant: a string, a list of strings or a boolean; a number as its text."""
+    if source[0] == "[":
+        return [unescape(item[2]) for item in _QUOTED.finditer(source)]
+    return unescape(source[1:-1]) if source[0] in "\"'`" else _WORDS.get(source, source)
 
 
 def unescape(text: str) -> str:
