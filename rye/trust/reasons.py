@@ -2,8 +2,8 @@
 
 ``words`` and ``remedy`` are templates. They may use ``signer`` (owner and short fingerprint), ``key`` (fingerprint as
 in the line), ``ref`` (``type:id`` of the file) and ``detail``. A remedy is a shell command; after ``  # `` it says what
-to know before running it. In a remedy, ``ref`` is quoted and followed by the options that find the item, ``bundle`` is
-its bundle with such options, and ``project`` the option that finds the project.
+to know before running it. In a remedy, ``ref`` is quoted and followed by the options that find the item, and ``bundle``
+names its bundle.
 """
 
 from __future__ import annotations

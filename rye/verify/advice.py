@@ -171,7 +171,7 @@ class Adviser:
     named: Mapping[str, str] = field(default_factory=dict)
     signers: Callable[[], Signers] = Signers
     audience: str = ""
-    _originals: dict[Path, Originals] = field(default_factory=dict, repr=False, compare=False)
+    _original: Callable[[Root], Originals] = field(default_factory=lambda: cache(Originals), repr=False, compare=False)
 
     @classmethod
     def find(cls, named: Iterable[Root] = (), audience: str = "") -> Adviser:
@@ -253,11 +253,6 @@ class Adviser:
         """Return whether the last commit or the list has another, signed version of a file."""
         return self._original(root).was_signed(path)
 
-    def _original(self, root: Root) -> Originals:
-        if root.path not in self._originals:
-            self._originals[root.path] = Originals(root)
-        return self._originals[root.path]
-
     def _sign(self, item: VerifiedItem, advice: Advice) -> Advice:
         """Return the advice to sign an item, after any necessary first steps."""
         if item.verdict == Verdict.UNSIGNED and self._original(item.root).is_planted(item.file.rel_path):
@@ -268,12 +263,10 @@ class Adviser:
     def _facts(self, item: VerifiedItem, key: str | None) -> dict[str, str]:
         """Return the values for the templates of remedies; see :mod:`rye.trust.reasons`."""
         named = item.path if _PATTERN.search(item.ref) else item.ref
-        project = self._project(item.root)
         where = self._where(item.root)
         return {
             "ref": f"{quote(named)}{where}{key or ''}",
             "where": f"{where}{key or ''}",
-            "project": project,
             "bundle": self._bundle(item.root),
             "key": quote(item.signature.signer),
         }

@@ -57,7 +57,6 @@ class ListChecks:
         strict: Whether a non-item that is on no list is a finding.
         policy: The demands on lists; not applied to bundles that were only discovered.
         reports: How each folder differs from its list, once checked.
-        changes: Every finding, once checked.
     """
 
     stream: OutcomeStream
@@ -65,7 +64,6 @@ class ListChecks:
     strict: bool = False
     policy: Policy = field(default_factory=Policy)
     reports: tuple[ListReport, ...] = ()
-    changes: list[Change] = field(default_factory=list)
     finished: bool = False
     _failed: set[str] = field(default_factory=set)
     _named: set[str] = field(default_factory=set)
@@ -104,14 +102,10 @@ class ListChecks:
         self._failed.add(path)
 
     def __iter__(self) -> Iterator[tuple[Violation, Change] | Unchecked]:
-        """Yield each finding about a list or an uncovered file, and everything that could not be read."""
-        for entry in self._look():
-            if not isinstance(entry, Unchecked):
-                self.changes.append(entry[1])
-            yield entry
+        """Yield the findings about lists, uncovered files, unknown dot files and ``skills-lock.json``.
 
-    def _look(self) -> Iterator[tuple[Violation, Change] | Unchecked]:
-        """Yield the findings about lists, uncovered files, unknown dot files and ``skills-lock.json``."""
+        What could not be read is yielded too.
+        """
         self.finished = True
         checked, plugins = dict[Path, bool](), set[Path]()
         require = self.require or self.policy.list.required

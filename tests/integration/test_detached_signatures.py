@@ -13,7 +13,7 @@ from rye.spaces.read import read_file
 from rye.spaces.signed import read_item, read_signed
 from rye.spaces.walk import stat_items
 from rye.trust.line import DETACHED_SUFFIX
-from rye.verify.report import Finding, VerifiedItem
+from rye.verify.report import Finding, VerifiedItem, Violation
 from tests.support.signed import ANN, EVE
 from tests.support.spacesim import SpaceSim
 
@@ -33,8 +33,9 @@ def sim(tmp_path: Path) -> SpaceSim:
 def code(registry: Registry, *texts: str, strict: bool = False) -> tuple[list[str], int, list[str]]:
     """Return the codes of items, the exit status and the codes of what may not be there."""
     run = registry.check(*texts, space="project", strict=strict)
-    entries = [entry.item if isinstance(entry, Finding) else entry for entry in run]
-    beside = [each.code for each in run.checks.changes]
+    found = list(run)
+    entries = [entry.item if isinstance(entry, Finding) else entry for entry in found]
+    beside = [each.code for each in found if isinstance(each, Finding) and isinstance(each.item, Violation)]
     return [each.signature.code for each in entries if isinstance(each, VerifiedItem)], run.status, beside
 
 
