@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from functools import lru_cache, partial
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
 from rye.trust.certificates import AnyKey
-from rye.trust.keys import PublicKey
+from rye.trust.keys import PublicKey, remembering_verify
 from rye.trust.line import message_of
 from rye.trust.list import ListClaim, ListFault, ListSigner, ListState, Seen, SpaceList
 from rye.trust.model import (
@@ -238,10 +238,5 @@ def _signed_by(keys: Mapping[PublicKey, Fingerprint], evidence: Evidence, verify
     if evidence.format == BY_LIST:  # its signatures were checked when it was read
         return next(iter(keys.values()), "")
     message = message_of(evidence, evidence.placement)
-    check = partial(_is_verified, verify) if evidence.skill else verify
+    check = remembering_verify if evidence.skill else verify  # of the files of a skill all have the same signature
     return next((name for key, name in keys.items() if check(key, evidence.signature, message)), "")
-
-
-@lru_cache(64)
-def _is_verified(verify: Verify, key: PublicKey, signature: bytes, message: bytes) -> bool:
-    return verify(key, signature, message)
