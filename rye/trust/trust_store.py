@@ -23,9 +23,6 @@ from rye.trust.trust_set import TrustSet
 
 # ruff: noqa: PTH110, PTH112, PTH114 - the methods of Path raise if a folder may not be entered or a name is too long
 
-MAX_TRUST_FILES: Final = 256
-"""Maximum number of trust files in one folder."""
-
 _SHOWN: Final = 5
 """Maximum number of unreadable files in one folder that get a warning of their own."""
 
@@ -213,10 +210,10 @@ def _paths_in(folder: Path) -> list[Path]:
     """Return the trust files in a folder, sorted by path; none if there is no such folder.
 
     Raises:
-        EnvironmentFault: ``unreadable``: the folder cannot be listed, or holds more than :data:`MAX_TRUST_FILES`.
+        EnvironmentFault: ``unreadable``: the folder cannot be listed.
     """
     try:
-        paths = trust_paths(folder)
+        return trust_paths(folder)
     except NotADirectoryError:
         return []
     except OSError as error:
@@ -225,10 +222,6 @@ def _paths_in(folder: Path) -> list[Path]:
             return []
         message = f"trust files in {folder} cannot be read: {error.strerror}"
         raise EnvironmentFault("unreadable", message, hint="check its permissions") from None
-    if len(paths) > MAX_TRUST_FILES:
-        message = f"{folder} holds {len(paths):,} trust files, and at most {MAX_TRUST_FILES} are read"
-        raise EnvironmentFault("unreadable", message, hint="remove the trust files that you do not need")
-    return paths
 
 
 def _refuse_leading_out(path: Path, root: Path | None) -> None:
