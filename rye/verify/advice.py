@@ -127,11 +127,19 @@ REMEDIES: Final = MappingProxyType(
 
 
 class Signers(NamedTuple):
-    """The keys whose private half the user holds: fingerprint → the option that names the key."""
+    """The keys whose private half the user holds.
+
+    Attributes:
+        keys: Fingerprint → the option that names the key.
+        trust: The keys that the user trusts.
+        now: The time at which they are asked.
+        unread: What to do so that the user's trust files are read; empty if they are.
+    """
 
     keys: Mapping[str, str] = MappingProxyType({})
     trust: TrustSet = TrustSet()
     now: datetime = datetime(1, 1, 1, tzinfo=UTC)
+    unread: str = ""
 
     @classmethod
     def find(cls) -> Signers:
@@ -143,14 +151,15 @@ class Signers(NamedTuple):
             keyring = Keyring.find()
             default = KEY_VARIABLE if keyring.is_in_environment else DEFAULT_KEY
             known = [key for key in keyring.list() if key.fingerprint]
-            trust = keyring.trust.load().trust
+            load = keyring.trust.load()
         except (OSError, RyeError):
             return cls()
         known.sort(key=lambda key: key.name != default)
         keys: dict[str, str] = {}
         for key in known:
             keys.setdefault(key.fingerprint, "" if key.name == default else f" --key {quote(key.name)}")
-        return cls(keys, trust, system_clock())
+        unread = next((f"{folder.path} is not read: {folder.fault.hint}" for folder in load.unreadable), "")
+        return cls(keys, load.trust, system_clock(), unread)
 
     def option(self, origin: Place) -> str | None:
         """Return the option for a key that may sign at an origin; empty for the default key; None if there is none."""
@@ -204,6 +213,8 @@ class Adviser:
             return _as_bundle(quote(str(item.root.around)), code)
         if code in _MERGED and (conflict := _conflict(item)):
             return Advice("", conflict)  # resolve the conflict before asking who may sign
+        if code in {"unknown-key", "oms-root"} and (unread := self.signers().unread):
+            return Advice("", unread)
         if code == "unknown-key" and item.signature.signer in self.signers().keys:
             return Advice(f"rye trust add {item.signature.signer}", "your own key, which you do not trust yet")
         if code == "foreign-key" and item.space == "system":

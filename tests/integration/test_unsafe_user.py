@@ -250,3 +250,19 @@ def test_attack_user_space_in_a_folder_that_is_verified(
     answer = json.loads(capsys.readouterr().out)
     assert "user-in-project" in {each["code"] for each in answer["unchecked"]}
     assert answer["counts"].get("trusted", 0) == 0
+
+
+def test_a_key_of_a_user_space_that_is_not_read_is_not_to_be_added(
+    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was added already: each finding says why it does not count, and the way out."""
+    home = sim.project / "home"
+    shutil.copytree(sim.root("user"), home / ".ai")
+    monkeypatch.chdir(sim.project)
+    monkeypatch.setenv("USER_SPACE", str(home))
+    capsys.readouterr()
+    assert main(["verify", "--json"]) == 2
+    items = [each for each in json.loads(capsys.readouterr().out)["items"] if each["code"] == "unknown-key"]
+    assert items
+    assert all("fix" not in each or not each["fix"] for each in items)
+    assert all("set USER_SPACE" in each["note"] for each in items)
