@@ -179,9 +179,9 @@ class BundleList:
         """
 
         def check(plan: ListSigned) -> None:
-            now = {change.path: change.sha256 for change in plan.changes}
+            now = {change.path: change.sha256 for change in plan.changes if change.code != "file-removed"}
             for row in plan.unseen:
-                if not _is_beside(root, Path(row.path)) and self.digests.get(row.name) != now[row.name]:
+                if not _is_beside(root, Path(row.path)) and self.digests.get(row.name) != now.get(row.name):
                     message = f"{row.name} is not as it was shown, so the items are signed and the list is not"
                     raise SigningError("changed-meanwhile", message, hint="look at it, and sign again")
 

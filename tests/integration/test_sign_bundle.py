@@ -331,6 +331,10 @@ def test_signing_a_plugin_covers_its_manifest_and_hooks(publisher: Publisher) ->
         assert publisher.run("verify", ".", "--strict", status=1)["findings"] == 1
         publisher.sign()
         assert publisher.run("verify", ".", "--strict")["findings"] == 0
+    (publisher.plugin / "hooks/hooks.json").unlink()
+    assert publisher.run("verify", ".", "--strict", status=1)["findings"] == 1
+    publisher.sign()
+    assert publisher.run("verify", ".", "--strict")["findings"] == 0
 
 
 def test_the_files_of_a_plugin_that_only_its_list_covers_are_shown(publisher: Publisher) -> None:
