@@ -13,7 +13,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from rye.trust.certificates import AnyKey
 from rye.trust.keys import PublicKey, remembering_verify
 from rye.trust.line import message_of
 from rye.trust.list import ListClaim, ListFault, ListSigner, ListState, Seen, SpaceList
@@ -23,7 +22,6 @@ from rye.trust.model import (
     Coverage,
     EnvelopeFormat,
     Evidence,
-    Fingerprint,
     Place,
     Signature,
 )
@@ -40,6 +38,9 @@ _PARTIAL_CODES: Final[Mapping[Coverage, str]] = MappingProxyType(
         Coverage.SKILL_FILE: "outside-skill",
     }
 )
+_WHOLE: Final = Coverage.WHOLE
+"""Looked up once, as in :mod:`rye.trust.evidence`."""
+
 _GOOD: Final = MappingProxyType({str(EnvelopeFormat.V2): "ok", BY_LIST: "ok-list", OMS: "ok-oms"})
 _UNTRUSTED_BUNDLE: Final = frozenset({"foreign-key", "signer-changed"})
 
@@ -64,21 +65,20 @@ def judge(
     if evidence.code:
         evidence = by_list(evidence, origin, trust)
     # 1. A fault in the bytes, or no signature: no key can change that.
-    publics = [entry.public for entry in trust.meant_by(evidence)]
-    bundle = _bundle_signer(evidence, publics, now)
+    meant = trust.meant_by(evidence)
+    bundle = _bundle_signer(evidence, meant, now)
     if evidence.code:
         # without a known signer, a difference from the bundle proves nothing
         code, detail = (bundle.code, bundle.detail) if bundle.code else (evidence.code, evidence.detail)
         return _signature(code, evidence, origin, detail=detail)
     # 2. The keys that the line may mean: 16 hex digits can match more than one.
-    if not publics:
+    if not meant:
         standing = trust.may_sign(evidence.fingerprint, origin, now)
         return _signature(bundle.code or standing.code, evidence, origin, detail=bundle.detail or standing.detail)
     # 3. The signature. It is made for one place: the skill, the list, or the file itself.
     place, key = _signed_place(evidence, origin, trust), bundle.key
     if evidence.format != OMS:
-        keys = {public: public.fingerprint for public in publics if isinstance(public, PublicKey)}
-        key = _signed_by(keys, evidence, verify)
+        key = _signed_by(meant, evidence, verify)
     if not key:
         return _signature(bundle.code or "signature", evidence, origin, detail=bundle.detail)
     # 4. The key: may it sign this file, and the skill or list by which it is signed?
@@ -99,17 +99,17 @@ def judge(
     if evidence.misplaced:
         return result("misplaced", detail=evidence.misplaced)
     # 7. Coverage.
-    if evidence.coverage is not Coverage.WHOLE:
+    if evidence.coverage is not _WHOLE:
         return result(_PARTIAL_CODES[evidence.coverage], detail=evidence.detail)
     # 8. A bundle that is not trusted yet; else every check passed.
     return result(standing.code or _GOOD.get(evidence.format, "ok-unbound"), detail=standing.detail)
 
 
-def _bundle_signer(evidence: Evidence, publics: Iterable[AnyKey], now: datetime) -> BundleSigner:
+def _bundle_signer(evidence: Evidence, meant: Iterable[TrustEntry], now: datetime) -> BundleSigner:
     """Return the signer of a Model Signing bundle, given the keys it may mean; an empty signer for other signatures."""
     if not evidence.proof:
         return BundleSigner()
-    return signer_of(evidence, publics, now)
+    return signer_of(evidence, [entry.public for entry in meant], now)
 
 
 def by_list(evidence: Evidence, origin: Place, trust: TrustSet) -> Evidence:
@@ -233,10 +233,11 @@ def _signature(
     return Signature(reason.verdict, code, words, signer, owner, *line)
 
 
-def _signed_by(keys: Mapping[PublicKey, Fingerprint], evidence: Evidence, verify: Verify) -> str:
+def _signed_by(meant: Iterable[TrustEntry], evidence: Evidence, verify: Verify) -> str:
     """Return the key whose signature is valid for the place that its line states; empty if there is none."""
+    keys = {entry.fingerprint: entry.public for entry in meant if isinstance(entry.public, PublicKey)}
     if evidence.format == BY_LIST:  # its signatures were checked when it was read
-        return next(iter(keys.values()), "")
+        return next(iter(keys), "")
     message = message_of(evidence, evidence.placement)
     check = remembering_verify if evidence.skill else verify  # of the files of a skill all have the same signature
-    return next((name for key, name in keys.items() if check(key, evidence.signature, message)), "")
+    return next((name for name, key in keys.items() if check(key, evidence.signature, message)), "")

@@ -57,13 +57,17 @@ class TrustSet:
     entries: tuple[TrustEntry, ...] = ()
     audience: str = ""
     lists: Mapping[tuple[str, str, bool], ListedSpace] = field(default_factory=dict, repr=False, compare=False)
+    _by_key: dict[str, tuple[TrustEntry, ...]] = field(init=False, repr=False, compare=False, hash=False)
     _by_name: dict[str, tuple[TrustEntry, ...]] = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
+        keys: dict[str, tuple[TrustEntry, ...]] = {}
         names: dict[str, tuple[TrustEntry, ...]] = {}
         for entry in sorted(self.entries, key=lambda entry: _RANKS.index(entry.scope)):
+            keys[entry.fingerprint] = (*keys.get(entry.fingerprint, ()), entry)
             for name in entry.public.names:
                 names[name] = (*names.get(name, ()), entry)
+        object.__setattr__(self, "_by_key", keys)
         object.__setattr__(self, "_by_name", names)
 
     def __len__(self) -> int:
@@ -71,7 +75,7 @@ class TrustSet:
 
     def named(self, key: str) -> tuple[TrustEntry, ...]:
         """Return the trust files of the key with a fingerprint, the user's own first."""
-        return tuple(entry for entry in self._by_name.get(key, ()) if entry.fingerprint == key)
+        return self._by_key.get(key, ())
 
     def meant_by(self, evidence: Evidence) -> tuple[TrustEntry, ...]:
         """Return the trust files of the keys that a signature may mean; only older formats shorten a fingerprint."""
