@@ -61,7 +61,7 @@ class Laid:
         suffix = ".py" if item.type is ItemType.TOOL else ".md"
         path = self.project / ".ai" / item.type.folder / f"{item.id}{suffix}"
         path.parent.mkdir(parents=True, exist_ok=True)
-        origin = place(item.id, str(item.type), suffix=".md")
+        origin = place(item.id, str(item.type), suffix=suffix)
         now = datetime(2026, 2, 18, 12, tzinfo=UTC)
         data = (_code(item, more) if suffix == ".py" else _markdown(item, more)).encode()
         path.write_bytes(sign_bytes(data, suffix=suffix, origin=origin, key=self.key, now=now))
