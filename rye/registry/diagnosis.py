@@ -28,6 +28,7 @@ CODES: Final[Mapping[str, str]] = {
     "no-links": "this checkout has no links, and git wrote them as files",
     "not-checked-out": "git tracks what is not on disk",
     "hook-missing": "the hook of a client starts a program that is not there",
+    "uncovered": "agents or tools read a file that nobody signed",
     "hidden-text": "a file holds text that a reader does not see",
 }
 """The code of each finding and its meaning."""

@@ -34,10 +34,12 @@ from rye.search.request import Request, make_request
 from rye.search.results import SearchResponse
 from rye.search.shares import decisive
 from rye.spaces.git import ask, is_for_agents
+from rye.spaces.lists import has_list
 from rye.spaces.model import Root, Space
 from rye.spaces.signed import ReadItem, SkillFiles, read_item, read_skill
 from rye.spaces.skills_lock import compare_lock, installed_from, read_lock
-from rye.spaces.uncovered import named_files
+from rye.spaces.uncovered import beside_words, named_files, relevant_non_items
+from rye.spaces.walk import Walk
 from rye.trust.judge import judge
 from rye.trust.list import SkillFolder, write_rows
 from rye.trust.model import Signature, Verdict
@@ -90,16 +92,20 @@ class Searcher(Protocol):
         """Run a search."""
 
 
-def diagnose(reader: Reader, trust: TrustSet, engine: Searcher, warnings: tuple[str, ...] = ()) -> DoctorReport:
+def diagnose(
+    reader: Reader, roots: Iterable[Root], trust: TrustSet, engine: Searcher, *, warnings: tuple[str, ...]
+) -> DoctorReport:
     """Return what an agent can find in the project and the user's space, and the problems.
 
     Args:
         reader: A reader over all spaces.
+        roots: Their roots, also those without items.
         trust: The trusted keys.
         engine: Runs searches.
         warnings: The warnings of the spaces.
     """
     findings = list[Diagnosis]()
+    own = [root for root in roots if root.space is not Space.SYSTEM]
     items = list(_items(reader, trust, findings))
     copies = [item for item in items if item.skill is not None]
     first = {item.ref: item for item in reversed(copies)}
@@ -115,7 +121,8 @@ def diagnose(reader: Reader, trust: TrustSet, engine: Searcher, warnings: tuple[
         *_broken(reader, trust, items),
         *_sources(copies),
         *_checkouts(reader),
-        *_hooks(reader),
+        *_hooks(own),
+        *_uncovered(own),
         *(_of_file("hidden-text", item, text, _REMOVE) for item in items for text in _hidden(item)),
     ]
     counts = defaultdict[str, int](int)
@@ -124,13 +131,22 @@ def diagnose(reader: Reader, trust: TrustSet, engine: Searcher, warnings: tuple[
     return DoctorReport(len(skills), len(items), dict(counts), tuple(listings), tuple(findings), warnings)
 
 
-def _hooks(reader: Reader) -> Iterator[Diagnosis]:
-    for folder in dict.fromkeys(part.root.around for part in reader.parts if part.root.space is not Space.SYSTEM):
+def _hooks(roots: Iterable[Root]) -> Iterator[Diagnosis]:
+    for folder in dict.fromkeys(root.around for root in roots):
         for path, program in missing_hooks(folder):
             fix = "put rye on PATH, or print the settings again: rye hook claude --print-config"
             yield Diagnosis(
                 "hook-missing", (), f"the hook in {path.name} starts {program}, which is not there", fix, str(path)
             )
+
+
+def _uncovered(roots: Iterable[Root]) -> Iterator[Diagnosis]:
+    """Yield one finding for each root with files that agents or tools read, and that nobody signed."""
+    for root in roots:
+        paths = [path for listing in Walk(root, "relevant") for path in relevant_non_items(listing)]
+        if paths and not has_list(root):
+            fix = "read them; rye verify --strict says how to sign or accept each"
+            yield Diagnosis("uncovered", (), beside_words(paths), fix, str(root.path / paths[0]))
 
 
 _REMOVE: Final = "remove it, or ask who wrote it what it is for"

@@ -224,7 +224,7 @@ class LocalEngine:
 
         def work(state: State) -> DoctorReport:
             engine = _OfState(state, self._context)
-            return diagnose(state.everywhere, state.trust.trust, engine, state.warnings)
+            return diagnose(state.everywhere, state.layout.roots, state.trust.trust, engine, warnings=state.warnings)
 
         return self.ask(work)
 

@@ -228,12 +228,17 @@ def _is_item(path: str) -> bool:
     )
 
 
-def beside_warning(paths: Sequence[str]) -> str:
-    """Return a sentence about files that tools may run or import, or that clients obey."""
+def beside_words(paths: Sequence[str]) -> str:
+    """Return in words that nobody signed some files that tools may run or import, or that clients obey."""
     parts = [spelled_as(part) for part in paths[0].split("/")]
     is_of_client = ".github" in parts or any(is_covered(part) or is_obeyed(part) for part in parts)
     who = "agents read" if is_of_client else "tools may run"
-    return f"{who} {named_files(paths)}, which nobody signed; rye verify --strict says what to do [uncovered]"
+    return f"{who} {named_files(paths)}, which nobody signed"
+
+
+def beside_warning(paths: Sequence[str]) -> str:
+    """Return the same as a warning, with the command that says what to do."""
+    return f"{beside_words(paths)}; rye verify --strict says what to do [uncovered]"
 
 
 def named_files(paths: Sequence[str]) -> str:

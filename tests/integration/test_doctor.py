@@ -57,6 +57,7 @@ FAULTS: Mapping[str, Mapping[str, str]] = {
         ),
     },
     "hidden-text": {".claude/skills/pdf/SKILL.md": PDF + TAGS, ".claude/skills/pdf/notes.txt": f"x{TAGS}"},
+    "uncovered": {".claude/skills/pdf/SKILL.md": PDF, ".claude/settings.json": '{"hooks": {}}\n'},
     "unreadable": {".claude/skills/pdf/SKILL.md": PDF, "skills-lock.json": "{"},
 }
 
