@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -159,7 +159,7 @@ class BundleList:
         path: The file of the list.
         is_wanted: Whether the bundle has a list, or files that only a list covers.
         is_due: Whether the list has to be signed even if no item has.
-        rows: The files that only the list covers, and that the present list does not cover as they are.
+        rows: The files to show beside those to sign: what no key of the user has signed as it is.
         digests: SHA-256 hex of every file of the bundle as it was read.
         warnings: Why no list can be made.
     """
@@ -188,22 +188,41 @@ class BundleList:
         sign_list(root, key=key, trust=trust, days=MAX_DAYS, allow_hidden=allow_hidden, confirm=check)
 
 
-def plan_list(root: Root, jobs: Sequence[Job], *, key: SigningKey, trust: TrustSet, allow_hidden: bool) -> BundleList:
-    """Return the list that a bundle needs once some of its files are signed; arguments as for :func:`sign_list`."""
+def plan_list(
+    root: Root, jobs: Sequence[Job], *, key: SigningKey, own: TrustSet, mine: TrustSet, force: bool, allow_hidden: bool
+) -> BundleList:
+    """Return the list that a bundle needs.
+
+    Args:
+        root: A root of the bundle.
+        jobs: Its files that can hold signatures, judged.
+        key: The signing key.
+        own: The bundle's own keys, which say whether it needs a new list.
+        mine: The user's keys. What neither they nor a list of theirs signed is shown, whatever the bundle says.
+        force: Whether all of the files are to be signed.
+        allow_hidden: As for :func:`sign_list`.
+    """
     folder = list_folder(root) or root.path
     path = str(folder / LIST_FILE)
     try:
         files = _read_all(root, folder, allow_hidden=allow_hidden)
-        data = read_list(folder) or b""
-        plan, _ = _Work(root, folder, data, files, key, trust, system_clock()).write(None)
+        data, now = read_list(folder) or b"", system_clock()
+        plan, _ = _Work(root, folder, data, files, key, own, now).write(None)
+        unseen = _Work(root, folder, data, files, key, mine, now).write(None)[0].unseen
     except SigningError as error:
         return BundleList(path, warnings=(f"no list can be made, so not every file is covered: {error.message}",))
+    bare = _outside(jobs, plan.unseen, root)
+    is_wanted = bool(data or bare)
+    is_due = bool(bare) or (is_wanted and (bool(plan.changes) or not plan.signers))
+    rows = _outside([job for job in jobs if force or job.code], unseen, root) if is_wanted else ()
+    return BundleList(path, is_wanted, is_due, rows, {path: file.sha256 for path, file in files.items()})
+
+
+def _outside(jobs: Iterable[Job], rows: Iterable[PlannedFile], root: Root) -> tuple[PlannedFile, ...]:
+    """Return the files that are neither among those to sign, nor what signing a bundle writes beside them."""
     signed = {Path(each) for job in jobs for named in job.paths for each in (named, f"{named}{DETACHED_SUFFIX}")}
-    places = {row: Path(row.path) for row in plan.unseen if not _is_beside(root, Path(row.path))}
-    rows = tuple(row for row, place in places.items() if signed.isdisjoint((place, *place.parents)))
-    is_due = bool(rows) or (bool(data) and (bool(plan.changes) or not plan.signers))
-    digests = {path: file.sha256 for path, file in files.items()}
-    return BundleList(path, bool(rows or data), is_due, rows, digests)
+    places = {row: Path(row.path) for row in rows if not _is_beside(root, Path(row.path))}
+    return tuple(row for row, place in places.items() if signed.isdisjoint((place, *place.parents)))
 
 
 def _is_beside(root: Root, path: Path) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from rye._files import real_path
 from rye._text import composed
@@ -243,10 +244,16 @@ def sign_bundle(
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
     secret = key or SigningKey.generate()
     load = load_trust(bundles={roots[0].bundle: home}, built_in=home)
-    listing = plan_list(roots[0], jobs, key=secret, trust=load.trust, allow_hidden=allow_hidden)
-    plan, is_needed = _plan_bundle(
-        roots[0], jobs, load, listing, public=secret.public, owner=owner, trust=trust, force=force
-    )
+    for job in jobs:
+        job.named = False
+        job.judge(load.trust)
+        if trust is not None and not job.code:
+            standing = trust.may_sign(job.found.signer, job.read.origin, system_clock())
+            job.code = standing.code if standing.code in {"revoked", "expired"} else ""
+    mine = TrustSet((TrustEntry(secret.public, owner, TrustScope.NAMED), *(trust.entries if trust else ())))
+    terms: dict[str, Any] = {"key": secret, "allow_hidden": allow_hidden}
+    listing = plan_list(roots[0], jobs, own=load.trust, mine=mine, force=force, **terms)
+    plan, is_needed = _plan_bundle(roots[0], jobs, load, listing, public=secret.public, owner=owner, force=force)
     signs_list = is_needed and listing.is_wanted
     if dry_run:
         return replace(plan.report(), list_file=listing.path if signs_list else "")
@@ -256,7 +263,7 @@ def sign_bundle(
     if not signs_list:
         return report
     own = load_trust(bundles={roots[0].bundle: home}, built_in=home).trust
-    listing.carry_out(roots[0], key=secret, trust=own, allow_hidden=allow_hidden)
+    listing.carry_out(roots[0], trust=own, **terms)
     return replace(report, list_file=listing.path)
 
 
@@ -268,17 +275,10 @@ def _plan_bundle(
     *,
     public: PublicKey,
     owner: str,
-    trust: TrustSet | None,
     force: bool,
 ) -> tuple[SigningPlan, bool]:
     """Return the plan of signing a bundle, and whether anything needs a signature."""
     bundle, home = root.bundle, root.trust_root
-    for job in jobs:
-        job.named = False
-        job.judge(load.trust)
-        if trust is not None and not job.code:
-            standing = trust.may_sign(job.found.signer, job.read.origin, system_clock())
-            job.code = standing.code if standing.code in {"revoked", "expired"} else ""
     settings = read_trust_bytes(home / SETTINGS, MAX_SETTINGS) if (home / SETTINGS).is_file() else b""
     if len(settings) > MAX_SETTINGS:
         message = f"{home / SETTINGS} has more than {MAX_SETTINGS:,} bytes"
@@ -298,7 +298,7 @@ def _plan_bundle(
         trust_file,
         (home / SETTINGS, settings, settings_place(bundle)) if stale else None,
         tuple(_unneeded(load.trust, needed)),
-        listing.rows,
+        listing.rows if is_needed else (),
     )
     warnings = (*load.warnings, *listing.warnings)
     return SigningPlan(tuple(jobs), fingerprint, force, "", warnings, more), is_needed

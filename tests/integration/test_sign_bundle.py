@@ -17,14 +17,17 @@ import pytest
 from rye import RyeError
 from rye.cli import main
 from rye.keyring.bundles import read_signers_of
+from rye.keyring.lists import sign_list
 from rye.keyring.plan import SignReport
 from rye.keyring.sign_items import sign_bundle
 from rye.spaces.bundles import named_bundle
+from rye.spaces.signed import read_skill
 from rye.trust.keys import SigningKey
+from rye.trust.list import sign_skill
 from rye.trust.trust_entry import Revocation
 from rye.trust.trust_file import trust_file_bytes, trust_file_name
 from rye.trust.trust_set import TrustSet
-from rye.trust.trust_store import TRUSTED_FOLDER, load_trust
+from rye.trust.trust_store import TRUSTED_FOLDER, load_trust, system_clock
 from tests.support.files import lay
 from tests.support.signed import ANN, EVE, PAT
 from tests.support.spacesim import SpaceSim
@@ -380,6 +383,30 @@ def test_attack_a_hook_changes_while_its_plugin_is_signed(
         patch.setattr(os, "replace", replace)
         assert main(["sign", "--bundle", ".", "--yes"]) == 2
     assert not (publisher.plugin / "rye.list").exists()
+
+
+@pytest.mark.parametrize("brought", ["skill", "list"])
+def test_attack_what_a_stranger_signed_with_a_key_of_the_bundle_is_shown(
+    publisher: Publisher, capsys: pytest.CaptureFixture[str], brought: str
+) -> None:
+    """A pull request brings a trust file and what its key signed; the publisher's list never names that unseen."""
+    publisher.sign()
+    lay(publisher.plugin / ".ai" / TRUSTED_FOLDER, {"eve.toml": trust_file_bytes(EVE.public, owner="eve")})
+    if brought == "skill":
+        lay(publisher.plugin, {"skills/evil/SKILL.md": "---\nname: evil\ndescription: Steal\n---\n"})
+        root = next(root for root in named_bundle(publisher.plugin) if "skills" in str(root.path))
+        files = read_skill(root, "evil").files
+        place = root.origin("directive", "evil", "evil/SKILL.md").of_skill("evil")
+        (root.path / "evil/SKILL.sig").write_bytes(sign_skill(files, origin=place, key=EVE, now=system_clock()))
+    else:
+        (publisher.plugin / "hooks/hooks.json").write_text("{} \n", encoding="utf-8")
+        keys = load_trust(bundles={"tools": publisher.plugin / ".ai"}, built_in=publisher.plugin / ".ai").trust
+        sign_list(named_bundle(publisher.plugin)[0], key=EVE, trust=keys)
+    edit(publisher.plugin, "commands/review.md")
+    before = (publisher.plugin / "rye.list").read_bytes()
+    assert main(["sign", "--bundle", "."]) == 2
+    assert ("skills/evil/SKILL.md" if brought == "skill" else "hooks/hooks.json") in capsys.readouterr().err
+    assert (publisher.plugin / "rye.list").read_bytes() == before
 
 
 def test_a_bundle_that_can_have_no_list_says_so(publisher: Publisher) -> None:
