@@ -143,7 +143,7 @@ def _hooks(roots: Iterable[Root]) -> Iterator[Diagnosis]:
 def _uncovered(roots: Iterable[Root]) -> Iterator[Diagnosis]:
     """Yield one finding for each root with files that agents or tools read, and that nobody signed."""
     for root in roots:
-        paths = [path for listing in Walk(root, "relevant") for path in relevant_non_items(listing)]
+        paths = [path for listing in Walk(root, whole=True) for path in relevant_non_items(listing)]
         if paths and not has_list(root):
             fix = "read them; rye verify --strict says how to sign or accept each"
             yield Diagnosis("uncovered", (), beside_words(paths), fix, str(root.path / paths[0]))

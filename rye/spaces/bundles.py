@@ -19,7 +19,7 @@ from rye.errors import ArgumentError, NotFoundError
 from rye.items.clients import MARKS, OF_BUNDLES, OF_PROJECTS, PLUGIN, SKILLS, SKILLS_FOLDER
 from rye.items.model import ItemType
 from rye.spaces import packages
-from rye.spaces.classify import is_looked_into
+from rye.spaces.classify import is_skipped
 from rye.spaces.discover import client_roots, has_skills
 from rye.spaces.model import FOLDER, Root, Space
 from rye.spaces.snapshot import entries, names
@@ -48,6 +48,7 @@ def identify(folder: Path) -> tuple[str, str]:
 
 
 _MAX_FOLDER_DEPTH = 3  # how deep a bundle may lie below a named folder
+_METADATA = (".dist-info", ".egg-info")
 _VARIABLE = "RYE_BUNDLES"
 _INSTALLED = frozenset({"dist-packages", "site-packages"})
 
@@ -216,7 +217,9 @@ def has_skills_itself(folder: Path) -> bool:
 
 def _folders_in(place: Path) -> list[Path]:
     with suppress(OSError):
-        candidates = [entry for entry in entries(str(place)) if is_looked_into(entry.name)]
+        candidates = [
+            entry for entry in entries(str(place)) if not (is_skipped(entry.name) or entry.name.endswith(_METADATA))
+        ]
         return [place / entry.name for entry in candidates if entry.is_dir(follow_symlinks=False)]
     return []
 

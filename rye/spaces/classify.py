@@ -6,24 +6,31 @@ Names are compared the way case-insensitive file systems compare them. Nothing h
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Collection
+from enum import StrEnum
 from typing import NamedTuple
 
 from rye._text import may_name_item, visible
 from rye.items.clients import (
     COVERED_IN_GITHUB,
     FIXED_FOLDERS,
+    FIXED_NAMES,
+    MARKS,
     OBEYED_IN_PLUGINS,
+    OF_BUNDLES,
     OF_PROJECTS,
     PLUGIN,
     SKILL_FILE,
+    SKILLS_FOLDER,
     is_covered,
     is_obeyed,
+    skills_of_another,
 )
 from rye.items.model import TYPE_OF_FOLDER, ItemType
 from rye.items.reader import PLAIN_EXTENSIONS, is_item_file
-from rye.spaces.model import Root
+from rye.spaces.model import FOLDER, Root
 from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.list import SKILL_SIGNATURES
 
@@ -36,18 +43,47 @@ PLACES = frozenset(client_folder.place for client_folder in OF_PROJECTS) - {""}
 _SKIPPED = frozenset({MODULES, CACHE})
 GITHUB = ".github"
 _TOP = frozenset({"config", *TYPE_OF_FOLDER})
+_ROOTS = PLACES - {SKILLS_FOLDER}
+_OF_PLUGINS = frozenset(client_folder.place for client_folder in OF_BUNDLES) - {SKILLS_FOLDER}
+
+_READ = MARKS.union(FIXED_NAMES, _ROOTS, [FOLDER])
+_MEANT = {path.casefold(): path for path in _READ}
+"""Paths that clients read below a project, by their lower-case spelling."""
+
+_STREAM = "::$data"
+_SHORT = re.compile(r"([^.~]{1,6})~\d{1,6}(?:\.([^.]{0,3}))?")
+_LONG = {
+    (stem.replace(".", "")[:6], end[:3] if dot else ""): name
+    for name in sorted({*_MEANT, FOLDER})
+    if "/" not in name
+    for stem, dot, end in [name.lstrip(".").rpartition(".") if "." in name.lstrip(".") else (name.lstrip("."), "", "")]
+}
+"""Short names on Windows, by their first six letters and extension, of the names that clients read."""
 
 
 def spelled_as(name: str) -> str:
-    """Return a name as a lenient file system sees it: ignoring case, invisible characters and dots at the end."""
+    """Return a name as lenient file systems see it: ignoring case, invisible characters and dots at the end.
+
+    Of a name that only Windows reads as another, this is what agents read there: ``CLAUDE~1`` is ``.claude``.
+    """
+    if _is_of_windows(name):
+        parts = [_long_name(part.partition(_STREAM)[0]) for part in name.lower().split("\\")]
+        return next((part for part in parts if is_covered(part) or is_obeyed(part)), parts[-1])
     if name.isascii() and name.isprintable():  # the common case, and searches call this often
         return name.lower().rstrip(". ")
     return unicodedata.normalize("NFKC", visible(name)).casefold().rstrip(". ")
 
 
-def is_looked_into(name: str) -> bool:
-    """Return whether the search for bundles and projects enters folders of this name."""
-    return not is_skipped(name) and not name.endswith((".dist-info", ".egg-info"))
+def _is_of_windows(name: str) -> bool:
+    """Return whether Windows may read a name in another way: as a path, the stream of a file, or a short name."""
+    return "\\" in name or "~" in name or _STREAM in name.lower()
+
+
+def _long_name(name: str) -> str:
+    """Return the name that a short name such as ``CLAUDE~1`` stands for on Windows, both in lower case."""
+    spelled = name.rstrip(". ")
+    match = _SHORT.fullmatch(spelled)
+    return _LONG.get((match[1], match[2] or ""), spelled) if match else spelled
 
 
 def is_skipped(name: str) -> bool:
@@ -63,6 +99,26 @@ class Fault(NamedTuple):
     hint: str
 
 
+class Role(StrEnum):
+    """What a name in a folder is. Each name has one role.
+
+    ``folder`` is a folder that is listed by itself, a root of its own, or one that is left out. ``second`` is another
+    name of an item, ``part`` a file that the signature of a skill covers, ``link`` leads to what another client reads
+    under the same id. Of the rest, clients read ``obeyed`` by itself, nothing but a list covers what is ``loose``, and
+    ``other`` is no matter.
+    """
+
+    ITEM = "item"
+    SIGNATURE = "signature"
+    SECOND = "second"
+    FOLDER = "folder"
+    PART = "part"
+    LINK = "link"
+    OBEYED = "obeyed"
+    LOOSE = "loose"
+    OTHER = "other"
+
+
 class Folder(NamedTuple):
     """A folder of a root, with everything that its place says about the names in it.
 
@@ -76,6 +132,7 @@ class Folder(NamedTuple):
         covered: Its path below the project, inside a client folder where every file is either an item or reported.
         is_hidden: Whether nothing in it can be an item.
         is_plugin: Whether it is a plugin.
+        in_plugin: Whether it is or lies in one, so that every file is either an item or reported.
     """
 
     root: Root
@@ -87,6 +144,7 @@ class Folder(NamedTuple):
     covered: str = ""
     is_hidden: bool = False
     is_plugin: bool = False
+    in_plugin: bool = False
 
     @property
     def skill(self) -> str:
@@ -109,7 +167,7 @@ class Folder(NamedTuple):
                 return self
             signed = (*self.signed, self.path) if any(map(names.__contains__, SKILL_SIGNATURES)) else self.signed
             return Folder(self.root, self.path, self.depth, None, self.top or self.path, signed)
-        return self._replace(is_plugin=True) if self.is_of_project and PLUGIN in names else self
+        return self._replace(is_plugin=True, in_plugin=True) if self.is_of_project and PLUGIN in names else self
 
     def item_test(self) -> Callable[[str], bool]:
         """Return a function that tells whether a name in this folder is an item's."""
@@ -131,27 +189,38 @@ class Folder(NamedTuple):
         is_of_skill = name in SKILL_SIGNATURES and self.root.has_skills and not self.is_hidden
         return is_of_skill or is_item(name.removesuffix(DETACHED_SUFFIX))
 
-    def matter_test(self) -> Callable[[str], bool]:
-        """Return a function that tells whether a name of a non-item may matter.
-
-        In a project folder these are the names that clients obey; below any other root, every name.
-        """
+    def role(self, name: str) -> Role:
+        """Return the role of a name that is neither an item's nor a signature's."""
         if not self.is_of_project:
-            return _always
-        if self.covered:
-            is_part = _is_of_github if spelled_as(self.covered) == GITHUB else _always
-            return lambda name: is_part(name) and f"{self.covered}/{name}" not in PLACES
-        return self._is_obeyed
+            is_part = bool(self.skill) and (self.path, name) != (self.skill, ".git")
+            return Role.PART if is_part else Role.LOOSE
+        if (self.covered and self._is_covered(name)) or self._is_obeyed(name):
+            return Role.OBEYED
+        return Role.LOOSE if self.in_plugin and self.below(name) != ".git" else Role.OTHER
+
+    def _is_covered(self, name: str) -> bool:
+        return spelled_as(self.covered) != GITHUB or _is_of_github(name)
 
     def _is_obeyed(self, name: str) -> bool:
         spelled = spelled_as(name)
         return is_obeyed(spelled) or is_covered(spelled) or (self.is_plugin and spelled in OBEYED_IN_PLUGINS)
 
+    def is_root(self, name: str) -> bool:
+        """Return whether a folder of this name in a project folder is a root of its own."""
+        place = f"{self.covered}/{name}" if self.covered else name
+        return name == FOLDER or place in _ROOTS or (self.is_plugin and name in _OF_PLUGINS)
+
+    @property
+    def may_hold_skills(self) -> bool:
+        """Whether ``skills`` in this folder of a project is a root of its own, if it holds skills."""
+        is_of_client = skills_of_another(self.path.rpartition("/")[2]) is not None
+        return not self.covered and (not self.is_hidden or is_of_client)
+
     def enter(self, name: str) -> Folder | None:
         """Return a subfolder; None if it is not part of the root."""
         client, path = self.root.client, f"{self.path}/{name}" if self.path else name
         if client is not None and not client.place:
-            return self._enter_of_project(self._replace(path=path, depth=self.depth + 1, is_plugin=False), name)
+            return self._enter_of_project(name)
         if name == ".git" and self.path in (self.signed[:1] or (self.path,)):  # deeper, a signed skill covers it
             return None
         kind, is_hidden = self.item_type, self.is_hidden or is_skipped(name)
@@ -164,21 +233,25 @@ class Folder(NamedTuple):
             is_hidden = kind is None
         return Folder(self.root, path, self.depth + 1, kind, self.top, self.signed, is_hidden=is_hidden)
 
-    def _enter_of_project(self, inner: Folder, name: str) -> Folder | None:
-        """Return a subfolder of a project folder, where every file of a client folder is covered."""
-        if self.covered:
+    def _enter_of_project(self, name: str) -> Folder | None:
+        """Return a subfolder of a project folder: none is exempt by its name, but for git's own."""
+        if name == ".git" or self.is_root(name):
+            return None
+        covered = ""
+        if self.covered and self._is_covered(name):
             covered = f"{self.covered}/{name}"
-            is_part = spelled_as(self.covered) != GITHUB or _is_of_github(name)
-            return inner._replace(covered=covered) if is_part and covered not in PLACES else None
-        if name in FIXED_FOLDERS or spelled_as(name) == GITHUB or self._is_obeyed(name):
-            return inner._replace(covered=name)
-        depth = self.root.client.depth if self.root.client else 0
-        return inner if self.depth < depth and not is_skipped(name) else None
+        elif name in FIXED_FOLDERS or spelled_as(name) == GITHUB or self._is_obeyed(name):
+            covered = name
+        is_hidden = self.is_hidden or (not covered and (bool(self.covered) or is_skipped(name)))
+        inner = Folder(self.root, self.below(name), self.depth + 1, covered=covered, is_hidden=is_hidden)
+        return inner._replace(in_plugin=self.in_plugin)
 
     def fault(self, name: str, *, is_folder: bool = False) -> Fault | None:
         """Return the problem with a folder, or with a non-item that could be an item here or on another file system."""
         client = self.root.client
-        if self.is_hidden or self.is_of_project:
+        if self.is_of_project:
+            return self._fault_of_project(name)
+        if self.is_hidden:
             return None
         if is_folder:
             if client is None and not self.path:
@@ -198,6 +271,17 @@ class Folder(NamedTuple):
             return Fault("bad-name", "on systems that ignore case, agents read this file", "write .md in small letters")
         return None
 
+    def _fault_of_project(self, name: str) -> Fault | None:
+        """Return the problem with a name that another file system takes for one that clients read."""
+        spelled = spelled_as(name)
+        place = f"{self.covered}/{name}" if self.covered else name
+        meant = _MEANT.get(f"{self.covered.casefold()}/{spelled}" if self.covered else spelled, name)
+        if place == meant or not (meant != name or (_is_of_windows(name) and self._is_obeyed(name))):
+            return None
+        if _is_of_windows(name):
+            return Fault("windows-name", f"on Windows, agents read this as {spelled}", "rename it, or remove it")
+        return _misspelt(meant)
+
 
 def _misspelt(meant: str) -> Fault:
     return Fault("bad-name", f"on systems that ignore case, this is {meant}", f"rename it to {meant}")
@@ -205,10 +289,6 @@ def _misspelt(meant: str) -> Fault:
 
 def _never(_name: str) -> bool:
     return False
-
-
-def _always(_name: str) -> bool:
-    return True
 
 
 def _is_of_github(name: str) -> bool:

@@ -26,7 +26,7 @@ from rye.items.clients import (
     is_weak_mark,
     skills_of_another,
 )
-from rye.spaces.classify import GITHUB, PLACES, Folder, spelled_as
+from rye.spaces.classify import GITHUB, PLACES, Folder, Role, spelled_as
 from rye.spaces.model import FOLDER, Root, Space, is_within
 from rye.spaces.snapshot import names
 
@@ -158,7 +158,11 @@ def _has_files(path: Path, inner: Folder | None) -> bool:
     if is_weak_mark(spelled):
         return False
     is_folder = (is_covered(spelled) and not is_obeyed(spelled)) or spelled == GITHUB
-    return not is_folder or os.path.islink(path) or any(map(inner.matter_test(), names(path)))
+    return not is_folder or os.path.islink(path) or any(_is_read(inner, name) for name in names(path))
+
+
+def _is_read(folder: Folder, name: str) -> bool:
+    return folder.role(name) is Role.OBEYED and not folder.is_root(name)
 
 
 def repository_of(folder: Path) -> Path | None:

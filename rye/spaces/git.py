@@ -45,6 +45,7 @@ _MOST_PATHS: Final = 500
 _SETTINGS: Final = (
     "core.commitGraph=false",
     "core.fsmonitor=false",
+    "core.untrackedCache=false",
     f"core.hooksPath={os.devnull}",
     f"diff.orderFile={os.devnull}",
     "log.showSignature=false",
@@ -82,6 +83,7 @@ class Tracked(NamedTuple):
         submodules: Folders that git tracks as submodules.
         empty: Submodules that are not checked out.
         worktrees: Real paths of the other work trees of the repository that lie in this one.
+        ignored: Folders that git ignores, and in which it tracks nothing.
         fault: Why git could not be asked; empty if it was, and outside a repository.
     """
 
@@ -92,6 +94,7 @@ class Tracked(NamedTuple):
     submodules: frozenset[str] = frozenset()
     empty: tuple[str, ...] = ()
     worktrees: frozenset[str] = frozenset()
+    ignored: tuple[str, ...] = ()
     fault: str = ""
 
     def knows(self, folder: str) -> bool:
@@ -123,7 +126,7 @@ def ask(folder: Path) -> Tracked:
         return Tracked()
     try:
         listed = _run(top, "ls-files", "-t", "--stage", "-z", most=_MOST_OF_INDEX)
-        worktrees = frozenset(_worktrees(top))
+        worktrees, ignored = frozenset(_worktrees(top)), _ignored(top)
     except OverflowError:
         return Tracked(top, fault="git tracks too many files to say which are not on disk")
     if listed is None:
@@ -138,7 +141,13 @@ def ask(folder: Path) -> Tracked:
     skipped = (path for path in missing if tags[path].startswith(_SKIPPED))
     links = (path for path, tag in tags.items() if tag.endswith(_LINK) and _is_file(f"{top}/{path}"))
     skips = (*filter(is_for_agents, empty), *skipped)
-    return Tracked(top, missing, skips, frozenset(links), submodules, empty, worktrees)
+    return Tracked(top, missing, skips, frozenset(links), submodules, empty, worktrees, ignored)
+
+
+def _ignored(top: str) -> tuple[str, ...]:
+    words = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
+    listed = (_run(top, *words, most=_MOST_OF_INDEX) or b"").split(b"\0")
+    return tuple(os.fsdecode(row).rstrip("/") for row in listed if row.endswith(b"/"))
 
 
 def for_agents(paths: Sequence[str], top: str = "") -> list[str]:

@@ -22,7 +22,7 @@ from rye.items.markdown import files_named, imports_in
 from rye.items.model import ItemType
 from rye.items.reader import is_item_file
 from rye.items.values import decode
-from rye.spaces.classify import CACHE, MODULES, is_skipped, spelled_as
+from rye.spaces.classify import CACHE, MODULES, Folder, Role, is_skipped, spelled_as
 from rye.spaces.model import FOLDER, ItemFile, Root, Space, is_within
 from rye.spaces.read import OPEN_FILE, read_file, signature_in
 from rye.spaces.snapshot import PROGRAM, Entry, entries, mode_of, names
@@ -46,24 +46,33 @@ def relevant_non_items(listing: Listing) -> Iterator[str]:
     """Yield the paths of the non-items in a folder that tools may run or clients may read, if no list covers them.
 
     Next to tools, this is code that they may run or import; in a client folder, any file with content. A folder that
-    was not entered is yielded as its path with a slash.
+    holds no items is yielded as its path with a slash.
     """
     folder = listing.folder
     client, prefix = folder.root.client, folder.below("")
-    for path, entry in () if folder.skill else listing.non_items:  # a skill's signature covers its files
+    if folder.is_of_project:
+        yield from (row.path for row in listing.of(Role.OBEYED))
+        return
+    for path, role, entry, _ in () if folder.skill or folder.is_hidden else listing.of(Role.LOOSE, Role.FOLDER):
+        if role is Role.FOLDER and not _is_hidden(folder, entry):
+            continue
         if client is None:
             if path == MODULES:
                 yield f"{path}/"
             elif path.startswith(f"{ItemType.TOOL.folder}/"):
                 yield from (prefix + name for name in _code_at(entry))
-        elif client.is_fixed:
-            yield path
         elif folder.top:
             yield from (prefix + name for name in _code_at(entry, in_skill=True))
         elif entry.is_dir(follow_symlinks=False):
             yield f"{path}/"
         elif entry.stat(follow_symlinks=False).st_size:
             yield path
+
+
+def _is_hidden(folder: Folder, entry: Entry) -> bool:
+    """Return whether a folder is not a link and holds no items."""
+    inner = folder.enter(entry.name)
+    return entry.is_dir(follow_symlinks=False) and (inner is None or inner.is_hidden)
 
 
 def _code_at(entry: Entry, *, in_skill: bool = False) -> Iterator[str]:
@@ -162,7 +171,7 @@ def _runnable_in(root: Root, folder: str, _changed: int, _period: int) -> tuple[
 
     The result is cached by the folder's time of change, because searches ask for the same folders again and again.
     """
-    listing = Walk(root, "relevant").look(folder)
+    listing = Walk(root, whole=True).look(folder)
     if listing is None or listing.folder.is_of_project:
         return folder, ()
     if listing.folder.signed:

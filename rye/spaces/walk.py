@@ -14,16 +14,16 @@ listed under the same id, because the client would follow it.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
 from rye._files import Ownership, others_below, ownership_of, real_path, trusted_owners
@@ -31,21 +31,35 @@ from rye._text import may_name_item
 from rye.errors import ItemError
 from rye.items.clients import FIXED_FOLDERS, OF_PROJECTS, OF_USERS, SKILLS_FOLDER, instructed_folder
 from rye.items.model import TYPE_OF_FOLDER, ItemType
-from rye.spaces.classify import BAD_NAME, PLACES, Fault, Folder, is_skipped
-from rye.spaces.discover import files_warning, has_skills
-from rye.spaces.model import FileStat, ItemFile, Root, Space, is_within, stat_of
+from rye.spaces.classify import BAD_NAME, PLACES, Fault, Folder, Role, is_skipped
+from rye.spaces.discover import files_warning, has_skills, repository_of
+from rye.spaces.model import FOLDER, FileStat, ItemFile, Root, Space, is_within, stat_of
 from rye.spaces.read import is_detached, linked_skill, written_link
 from rye.spaces.snapshot import Entry, entries, names
 from rye.trust.line import DETACHED_SUFFIX
 
 # ruff: noqa: PTH112, PTH114, PTH116, PTH118 - paths are text here: a walk may handle ten thousand
 
+_OF_OTHER_SYSTEMS = frozenset({"bad-name", "windows-name"})
+"""Codes of names that a file system elsewhere takes for others; nobody can sign them."""
+
 _HOLDERS = frozenset(place.partition("/")[0] for place in PLACES if "/" in place)
 
-NonItems = Literal["ignored", "relevant", "all"]
-"""What a walk does with non-items: ignore them; list those next to items, those that clients obey, and folders that it
-does not enter; or list every file below the root. The files of a signed skill are listed in any case.
-"""
+
+class Row(NamedTuple):
+    """One name in a folder of a root.
+
+    Attributes:
+        path: Its path below the root.
+        role: What it is.
+        entry: The directory entry.
+        target: The status of the target, for an item behind a link.
+    """
+
+    path: str
+    role: Role
+    entry: Entry
+    target: os.stat_result | None = None
 
 
 class Listing(NamedTuple):
@@ -54,16 +68,28 @@ class Listing(NamedTuple):
     Attributes:
         folder: The folder, as classified by its place.
         entries: All entries.
-        items: Path and entry of each item; for a link, the status of its target.
-        signatures: The entries with a signature's name, by the path of the item.
-        non_items: Path and entry of everything else, except second names of items.
+        rows: Each name with its role; in a walk for items alone only items and signatures.
     """
 
     folder: Folder
     entries: list[Entry]
-    items: list[tuple[str, Entry | os.stat_result]]
-    signatures: dict[str, Entry]
-    non_items: list[tuple[str, Entry]]
+    rows: list[Row]
+
+    def of(self, *roles: Role) -> list[Row]:
+        """Return the rows with one of some roles."""
+        return [row for row in self.rows if row.role in roles]
+
+    @property
+    def signatures(self) -> dict[str, Entry]:
+        """The files with a signature's name, by the path of the item."""
+        return {row.path.removesuffix(DETACHED_SUFFIX): row.entry for row in self.of(Role.SIGNATURE)}
+
+
+class Link(NamedTuple):
+    """A link to a folder in a project folder: its path below the root, and the real path that it leads to."""
+
+    path: str
+    real: str
 
 
 class _Place(NamedTuple):
@@ -79,22 +105,37 @@ class Walk:
 
     Args:
         root: The root; one that does not exist is empty.
-        non_items: What to do with non-items.
+        whole: Whether every name is listed. Else items and signatures are, in the folders that an index looks into.
+        without: Absolute paths of files and folders of a project folder to leave out.
+        begin: The path below the root of the folder to begin with.
+        only: Takes the path of a subfolder of a project folder; one for which it returns False is not entered.
 
     Attributes:
         problems: Errors so far about entries that could be items but could not be listed: ``bad-name``,
-            ``broken-link``, ``link-elsewhere``, ``link-escape``, ``not-a-file``, ``too-many-folders`` or
-            ``unreadable``, each with its ``path``.
+            ``broken-link``, ``link-elsewhere``, ``link-escape``, ``not-a-file``, ``too-many-folders``, ``unreadable``
+            or ``windows-name``, each with its ``path``.
         repositories: Folders found so far that are repositories of their own; they are not entered.
+        links: Links to folders found so far in a project folder.
     """
 
-    def __init__(self, root: Root, non_items: NonItems = "ignored") -> None:
+    def __init__(
+        self,
+        root: Root,
+        *,
+        whole: bool = False,
+        without: Collection[str] = (),
+        begin: str = "",
+        only: Callable[[str], bool] | None = None,
+    ) -> None:
         self.problems: list[ItemError] = []
         self.repositories: list[str] = []
-        self._root, self._client, self._non_items = root, root.client, non_items
+        self.links: list[Link] = []
+        self._root, self._client, self._whole, self._without, self._only = root, root.client, whole, without, only
         self._is_fixed = root.client is not None and root.client.is_fixed
         self._real = real_path(root.path)
-        self._folders = [_Place(Folder(root), os.fspath(root.path), "")]
+        first = folder_at(root, begin.split("/") if begin else ())
+        full = os.path.join(root.path, begin) if begin else os.fspath(root.path)
+        self._folders = [_Place(first, full, begin)] if first else []
         self._links: list[tuple[str, _Place]] = []
         self._seen: set[str] = set()
 
@@ -137,17 +178,23 @@ class Walk:
         return real_path(self._root.around)
 
     def _is_repository(self, folder: Folder, inside: Sequence[Entry]) -> bool:
-        """Return whether a folder of the project is a repository of its own, which is a project of its own.
+        """Return whether a folder of the project is a repository, or outside one a project, of its own.
 
         In a client's folder, where each file counts, it is one only if git knows it.
         """
-        if not (self._is_fixed and folder.path and any(entry.name == ".git" for entry in inside)):
+        if not (self._is_fixed and folder.path and any(entry.name in self._tops for entry in inside)):
             return False
         if not folder.covered:
             return True
         from rye.spaces.git import knows  # few projects need it
 
-        return self._non_items != "ignored" and knows(self._root.path / folder.path)
+        return self._whole and knows(self._root.path / folder.path)
+
+    @cached_property
+    def _tops(self) -> frozenset[str]:
+        """The names that make a folder the top to which the paths of signed files are relative."""
+        is_outside = self._whole and repository_of(self._root.path) is None
+        return frozenset({".git", FOLDER} if is_outside else {".git"})
 
     @cached_property
     def _alike(self) -> frozenset[str]:
@@ -171,7 +218,7 @@ class Walk:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            fault = Fault("unreadable", f"the folder cannot be read: {error.strerror}", "check permissions")
+            fault = _unreadable(error)
             for path in [kind.folder for kind in ItemType] if is_top else [place.folder.path or "."]:
                 self._report(path, fault)
             return None
@@ -181,7 +228,7 @@ class Walk:
             return None
         if self._root.has_skills or self._is_fixed:
             folder = folder.holding([entry.name for entry in inside])
-        listing = Listing(folder, inside, [], {}, [])
+        listing = Listing(folder, inside, [])
         folders = self._sort(place.real, listing)
         if is_top:
             order = list(ItemType)
@@ -190,82 +237,111 @@ class Walk:
         return listing
 
     def _sort(self, real: str, listing: Listing) -> list[_Place]:
-        """Sort the entries of a folder into the lists of a listing; return the subfolders to enter."""
-        folder, folders = listing.folder, list[_Place]()
-        is_item, matters = folder.item_test(), None if self._non_items == "ignored" else folder.matter_test()
-        prefix = folder.below("")
+        """Give each entry of a folder its role; return the subfolders to enter."""
+        folder, rows, folders = listing.folder, listing.rows, list[_Place]()
+        is_item, prefix = folder.item_test(), folder.below("")
         for entry in listing.entries:
             name = entry.name
             path = prefix + name
-            if entry.is_file(follow_symlinks=False):
+            role: _Found = None
+            if self._without and f"{self._root.path}/{path}" in self._without:
+                role = Role.FOLDER
+            elif entry.is_file(follow_symlinks=False):
                 if name.endswith(DETACHED_SUFFIX) and folder.is_signature(name, is_item):
-                    listing.signatures[path.removesuffix(DETACHED_SUFFIX)] = entry
-                    continue
-                if self._take_file(folder, entry, path, listing, named=is_item(name)):
-                    continue
+                    role = Role.SIGNATURE
+                else:
+                    role = self._take_file(folder, entry, path, named=is_item(name))
             elif entry.is_symlink():
-                if self._follow(real, entry, path, listing, named=is_item(name)):
-                    continue
+                role = self._follow(real, entry, path, folder, named=is_item(name))
             elif entry.is_dir(follow_symlinks=False):
                 inner = self._enter(folder, real, entry)
                 folders += [inner] if inner else []
-                if inner:
-                    continue
+                role = Role.FOLDER if inner or self._is_listed_elsewhere(folder, name) else None
             elif is_item(name):
                 self._report(path, Fault("not-a-file", "this is a pipe, socket or device", "items are regular files"))
-            if matters and matters(name):
-                listing.non_items.append((path, entry))
+            if role is None and self._whole:
+                role = folder.role(name)
+            if isinstance(role, os.stat_result):
+                rows.append(Row(path, Role.ITEM, entry, role))
+            elif role:
+                rows.append(Row(path, role, entry))
         return folders
 
-    def _take_file(self, folder: Folder, entry: Entry, path: str, listing: Listing, *, named: bool) -> bool:
-        """Take a regular file that is an item, or report a bad name; return whether it has been dealt with."""
-        if target := self._written(entry, named=named):
+    def _take_file(self, folder: Folder, entry: Entry, path: str, *, named: bool) -> _Found:
+        """Take a regular file that is an item, or report a bad name."""
+        if target := self._written(folder, entry, named=named):
             inner = Folder(self._root, path, folder.depth + 1, folder.item_type)
-            return os.path.isdir(target) or self._take_target(inner, target, listing, named=named, is_written=True)
+            is_folder = os.path.isdir(target)
+            if is_folder:
+                return Role.FOLDER if self._is_fixed and folder.is_root(entry.name) else Role.LINK
+            return self._take_target(inner, target, named=named, is_written=True)
         if named and may_name_item(path):
-            listing.items.append((path, entry))
-        elif fault := Fault("bad-name", BAD_NAME, "rename the file") if named else folder.fault(entry.name):
-            self._report(path, fault)
-        return named
+            return Role.ITEM
+        if named:
+            self._report(path, Fault("bad-name", BAD_NAME, "rename the file"))
+            return Role.OTHER
+        self._check_name(folder, entry.name, path)
+        return None
 
-    def _written(self, entry: Entry, *, named: bool) -> str:
+    def _check_name(self, folder: Folder, name: str, path: str) -> None:
+        """Report a name that another file system takes for one that matters; an index looks at items alone."""
+        if (self._whole or not self._is_fixed) and (fault := folder.fault(name)):
+            self._report(path, fault)
+
+    def _written(self, folder: Folder, entry: Entry, *, named: bool) -> str:
         """Return where a link leads that git wrote as a file; looks only at items, and at what a client may load."""
-        if not (named or (self._client and self._non_items != "ignored")):
+        if not (named or (self._client and self._whole and folder.role(entry.name) is not Role.OTHER)):
             return ""
         try:
             return written_link(entry.path, entry.stat(follow_symlinks=False))
         except OSError:
             return ""
 
+    def _is_listed_elsewhere(self, folder: Folder, name: str) -> bool:
+        """Return whether a folder that is not entered is a root of its own, or git's."""
+        return self._is_fixed and (folder.is_root(name) or not folder.covered)
+
     def _enter(self, folder: Folder, real: str, entry: Entry) -> _Place | None:
         """Return a subfolder to enter, or None."""
         inner = folder.enter(entry.name)
-        if inner is None:
+        if self._is_fixed:
+            self._check_name(folder, entry.name, folder.below(entry.name))
+            if inner is None or not self._is_looked_into(folder, inner, entry):
+                return None
+        elif inner is None:
             return None
-        if inner.is_hidden:
+        elif inner.is_hidden:
             if fault := folder.fault(entry.name, is_folder=True):
                 self._report(inner.path, fault)
-            if self._non_items != "all" and not inner.signed:
+            if not (self._whole or inner.signed):
                 return None
-        if inner.covered and self._non_items == "ignored" and inner.covered not in FIXED_FOLDERS:
-            return None
         return _Place(inner, entry.path, f"{real}/{entry.name}" if real else entry.name)
 
-    def _follow(self, real: str, entry: Entry, path: str, listing: Listing, *, named: bool) -> bool:
-        """Take the target of a link, or report it; return whether the link has been dealt with."""
-        folder, client = listing.folder, self._client
+    def _is_looked_into(self, folder: Folder, inner: Folder, entry: Entry) -> bool:
+        """Return whether a subfolder of a project folder is entered: for an index few are, and no folder of skills."""
+        if entry.name == SKILLS_FOLDER and folder.may_hold_skills and has_skills(Path(entry.path)):
+            return False
+        if self._only and not self._only(inner.path):
+            return False
+        if self._whole or inner.covered:
+            return self._whole or inner.covered in FIXED_FOLDERS
+        return self._client is not None and inner.depth <= self._client.depth and not inner.is_hidden
+
+    def _follow(self, real: str, entry: Entry, path: str, folder: Folder, *, named: bool) -> _Found:
+        """Take the target of a link, or report it; return None if the link is to be taken for a file."""
+        client = self._client
         kind = folder.item_type if folder.path or client else TYPE_OF_FOLDER.get(entry.name)
         if self._is_fixed and not named:
             return self._follow_of_project(folder, real, entry)
         if folder.is_hidden or (client is None and (is_skipped(entry.name) or kind is None)):
-            return False
+            return None
         inner = Folder(self._root, path, folder.depth + 1, kind)
         if "/" not in path and linked_skill(self._root, path):
             self._folders.append(_Place(inner, entry.path, path))
-            return True
-        return self._take_target(inner, entry.path, listing, named=named)
+            return Role.FOLDER
+        return self._take_target(inner, entry.path, named=named)
 
-    def _take_target(self, link: Folder, full: str, listing: Listing, *, named: bool, is_written: bool = False) -> bool:
+    def _take_target(self, link: Folder, full: str, *, named: bool, is_written: bool = False) -> _Found:
         """Do the same for an ordinary link, neither in a project folder nor to a user's own skill.
 
         A link that git wrote as a file is never an item itself, as its bytes are those of a path.
@@ -277,10 +353,10 @@ class Walk:
         except OSError:
             if named or not (client is None or is_inside):
                 self._report(path, Fault("broken-link", "the link leads nowhere", "remove it or fix its target"))
-            return False
+            return None
         is_folder = stat.S_ISDIR(status.st_mode)
         if not (named or is_folder):
-            return False
+            return None
         if client is not None and any(real == os.path.join(folder, path) for folder in self._alike):
             return self._take_alike(path, real, named=named)
         if not is_inside:
@@ -290,30 +366,36 @@ class Walk:
         elif is_folder:
             return self._follow_folder(_Place(link, full, real[len(self._real) + 1 :].replace(os.sep, "/")))
         elif stat.S_ISREG(status.st_mode):
-            target = own_path(self._root, real, base=self._real)
-            if not target and is_written:
-                problem = "git wrote this link as a file, because the checkout has no links"
-                self._report(path, Fault("broken-link", problem, "set core.symlinks, and check the file out again"))
-            elif not target:
-                listing.items.append((path, status))
-            elif not is_second_name(self._root, path, target):
-                self._report_elsewhere(path, target)
-            return True
+            return self._take_item(path, real, status, is_written=is_written)
         else:
             problem = "the link leads to a pipe, socket or device"
             self._report(path, Fault("not-a-file", problem, "items are regular files"))
-        return False
+        return None
 
-    def _take_alike(self, path: str, real: str, *, named: bool) -> bool:
-        """Take a link to a file that another client reads under the same id; return whether it has been dealt with.
+    def _take_item(self, path: str, real: str, status: os.stat_result, *, is_written: bool) -> _Found:
+        """Take a link to a file in the root: an item if the file is not listed by its own path."""
+        target = own_path(self._root, real, base=self._real)
+        if target and is_second_name(self._root, path, target):
+            return Role.SECOND
+        if target:
+            self._report_elsewhere(path, target)
+        elif is_written:
+            problem = "git wrote this link as a file, because the checkout has no links"
+            self._report(path, Fault("broken-link", problem, "set core.symlinks, and check the file out again"))
+        else:
+            return status
+        return Role.OTHER
+
+    def _take_alike(self, path: str, real: str, *, named: bool) -> Role:
+        """Take a link to a file that another client reads under the same id.
 
         A skill may be linked, as its installers do; the strict form requires that a list names the link.
         """
         if self._root.space is Space.USER:
-            return True
+            return Role.SECOND
         if named:
             self._report_elsewhere(path, os.path.relpath(real, self._around))
-        return named or self._non_items != "all"
+        return Role.OTHER if named else Role.LINK
 
     def _report_elsewhere(self, path: str, target: str) -> None:
         problem = f"the link leads to {target}, which is signed for its own place"
@@ -321,30 +403,58 @@ class Walk:
             path, Fault("link-elsewhere", problem, "put a copy in its place and sign that, or remove the link")
         )
 
-    def _follow_folder(self, link: _Place) -> bool:
+    def _follow_folder(self, link: _Place) -> Role | None:
         """Queue the folder that an inner link leads to; report one that a client would read under another id."""
         path = link.folder.path
         if self._client is None:
             heappush(self._links, (path, link))
         elif not _is_in_same_skill(path, link.real):
             self._report(path, Fault("link-escape", "what the link leads to has another id", "copy the files instead"))
-            return False
-        return True
+            return None
+        return Role.FOLDER
 
-    def _follow_of_project(self, folder: Folder, real: str, entry: Entry) -> bool:
-        """Enter a client folder that is a link within the project; return whether the link has been dealt with.
+    def _follow_of_project(self, folder: Folder, real: str, entry: Entry) -> Role | None:
+        """Note a link to a folder, and enter a client folder that is a link within the project.
 
         A link at the top that leads out of the project is reported by the walk over that client folder.
         """
-        name = entry.name
-        if folder.covered or name not in _HOLDERS or not os.path.isdir(entry.path):
-            return False
-        if not is_within(real_path(entry.path), self._real):
-            return folder.depth == 0
-        if name in FIXED_FOLDERS or self._non_items != "ignored":
-            inner = Folder(self._root, folder.below(name), folder.depth + 1, covered=name)
-            self._folders.append(_Place(inner, entry.path, f"{real}/{name}"))  # clients read each name
-        return True
+        name, path = entry.name, folder.below(entry.name)
+        self._check_name(folder, name, path)
+        is_holder = name in _HOLDERS and not folder.covered
+        if folder.is_root(name):  # the walk over that root reports it
+            self.links += [Link(path, real_path(entry.path))] if name == FOLDER else []
+            return Role.FOLDER
+        if folder.covered or not (is_holder or self._whole) or not _may_lead_to_folder(entry.path):
+            return None
+        target = real_path(entry.path)
+        if not (is_holder and folder.depth == 0 and not is_within(target, self._real)):
+            self.links.append(Link(path, target))
+        if is_holder and is_within(target, self._real) and (name in FIXED_FOLDERS or self._whole):
+            inner = Folder(self._root, path, folder.depth + 1, covered=name)
+            self._folders.append(
+                _Place(inner, entry.path, f"{real}/{name}" if real else name)
+            )  # clients read each name
+        return Role.FOLDER
+
+
+_Found = Role | os.stat_result | None
+"""The role of a name; the status of the target for an item behind a link; None for any other name."""
+
+
+def _unreadable(error: OSError) -> Fault:
+    is_long = error.errno == errno.ENAMETOOLONG
+    hint = "give the folders around it shorter names" if is_long else "check permissions"
+    return Fault("unreadable", f"the folder cannot be read: {error.strerror}", hint)
+
+
+def _may_lead_to_folder(link: str) -> bool:
+    """Return whether a link leads to a folder, or may do so because its target cannot be examined."""
+    try:
+        return stat.S_ISDIR(os.stat(link).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        return error.errno != errno.ELOOP
 
 
 def _is_in_same_skill(path: str, target: str) -> bool:
@@ -353,11 +463,19 @@ def _is_in_same_skill(path: str, target: str) -> bool:
     return not any(map(is_skipped, parts)) and "/" in path and len(parts) > 1 and parts[0] == path.partition("/")[0]
 
 
-def list_items(root: Root) -> tuple[tuple[ItemFile, ...], tuple[ItemError, ...]]:
-    """Return the items of a root sorted by path, and errors about entries that could not be listed (:class:`Walk`)."""
-    walker = Walk(root)
-    files = sorted(root.file(path) for listing in walker for path, _ in listing.items)
-    return tuple(files), walker.sorted_problems()
+def list_items(
+    root: Root, *, only: Callable[[str], bool] | None = None
+) -> tuple[tuple[ItemFile, ...], tuple[ItemError, ...]]:
+    """Return the items of a root sorted by path, and errors about entries that could not be listed (:class:`Walk`).
+
+    Args:
+        root: The root.
+        only: As for :class:`Walk`, to list the items of a project folder at any depth; None for those of an index.
+    """
+    walker = Walk(root, whole=only is not None, only=only)
+    files = sorted(root.file(row.path) for listing in walker for row in listing.of(Role.ITEM))
+    problems = walker.sorted_problems()
+    return tuple(files), tuple(each for each in problems if not (only and each.code in _OF_OTHER_SYSTEMS))
 
 
 def list_items_of(roots: Iterable[Root]) -> tuple[list[tuple[Root, ItemFile]], list[ItemError]]:
@@ -383,14 +501,15 @@ def stat_items(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple
         for listing in listings:
             if top and (len(listing.entries) > 1 or listing.folder.path != top):
                 stats += _stats_of(listing.entries)
-            for path, entry in listing.items:
+            signatures = listing.signatures
+            for path, _, entry, target in listing.of(Role.ITEM):
                 try:
-                    status = entry if isinstance(entry, os.stat_result) else entry.stat(follow_symlinks=False)
+                    status = target or entry.stat(follow_symlinks=False)
                 except OSError as error:
                     walker.lost(path, error)
                     continue
                 row = stat_of(status)
-                if listing.signatures and is_detached(path) and (signature := listing.signatures.get(path)):
+                if signatures and is_detached(path) and (signature := signatures.get(path)):
                     row = _joined(row, _combined(_stats_of([signature])))
                 rows.append((path, row))
                 if status.st_uid not in owners or status.st_mode & writable:
@@ -436,8 +555,6 @@ def own_path(root: Root, real: str, *, base: str = "") -> str:
     if real == base or not is_within(real, base):
         return ""
     *above, name = real[len(base) :].strip(os.sep).replace(os.sep, "/").split("/")
-    if root.client and root.client.is_fixed:  # deeper files are listed by a root of their own
-        root = replace(root, client=root.client._replace(depth=len(above)))
     folder = folder_at(root, above)
     return folder.below(name) if folder and folder.item_test()(name) else ""
 

@@ -11,25 +11,26 @@ from typing import TYPE_CHECKING, Final
 
 from rye._files import real_path
 from rye.errors import EnvironmentFault, ItemError
-from rye.items.clients import FIXED_FILES, OF_BUNDLES, PLUGIN
+from rye.items.clients import FIXED_FILES, PLUGIN
 from rye.items.provenance import LOCK_FILE
+from rye.spaces.classify import Role
 from rye.spaces.discover import project_root
+from rye.spaces.found import Found
 from rye.spaces.lists import (
     NOTES,
     ListReport,
     check_list,
-    files_below,
     has_list,
     is_private,
     list_folder,
     list_key,
 )
-from rye.spaces.model import FOLDER, Root, Space, is_within
+from rye.spaces.model import Root, Space, is_within
 from rye.spaces.skills_lock import compare_lock
-from rye.spaces.snapshot import LINK, MAX_FILES
+from rye.spaces.snapshot import LINK, MAX_FILES, PLAIN
 from rye.spaces.state import state_warning
 from rye.spaces.uncovered import beside_warning
-from rye.trust.line import DETACHED_SUFFIX
+from rye.spaces.walk import Walk
 from rye.trust.list import LIST_FILE, Change, ListClaim, ListedFile, ListFault, ListState
 from rye.trust.trust_store import TRUSTED_FOLDER
 from rye.verify.policy import Policy
@@ -41,9 +42,6 @@ if TYPE_CHECKING:
 
 _OUTDATED: Final = frozenset({"list-expired", "list-rollback"})
 """Codes of lists that a key that counts has signed for this place."""
-
-_ITEMS_OF_PLUGIN: Final = frozenset({FOLDER, *(folder.place for folder in OF_BUNDLES)})
-"""Folders of a plugin that are roots of their own."""
 
 
 @dataclass(slots=True)
@@ -68,6 +66,7 @@ class ListChecks:
     _failed: set[str] = field(default_factory=set)
     _named: set[str] = field(default_factory=set)
     _notes: list[str] = field(default_factory=list)
+    _listed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.strict:
@@ -107,22 +106,22 @@ class ListChecks:
         What could not be read is yielded too.
         """
         self.finished = True
-        checked, plugins = dict[Path, bool](), set[Path]()
+        covered = dict[Path, bool]()
         require = self.require or self.policy.list.required
         for root in self.stream.roots if require or self.strict else self.stream.whole_roots:
             folder = list_folder(root)
-            if folder is not None and folder not in checked:
+            if folder is not None and folder not in covered:
                 required = require and self._demands(root)
-                checked[folder] = self._is_covered(root)
+                covered[folder] = self._is_covered(root)
                 if has_list(root) or (required and root.client is None):
                     yield from self._check(root, folder, required=required)
-            if root in self.stream.strict_roots and not (folder and checked[folder]):
+        self._listed = tuple(f"{folder}/" for folder, is_covered in covered.items() if is_covered)
+        for root in self.stream.roots if self.strict else ():
+            if root in self.stream.strict_roots:
                 yield from self._uncovered(root)
-                if root.around not in plugins and root.client is not None and (root.around / PLUGIN).is_dir():
-                    plugins.add(root.around)
-                    yield from self._rest_of_plugin(root)
-
         if self.strict:
+            for plugin in {root.around: root for root in self.stream.strict_roots if _is_of_plugin(root)}.values():
+                yield from self._rest_of_plugin(plugin)
             for path in dict.fromkeys(path for target in self.stream.targets for path in target.below.dot_names):
                 yield from self._unknown(Path(path))
         if any(root.space is Space.PROJECT and not root.bundle for root in self.stream.whole_roots):
@@ -208,17 +207,15 @@ class ListChecks:
 
     def _rest_of_plugin(self, root: Root) -> Iterator[tuple[Violation, Change] | Unchecked]:
         """Yield each file of a plugin outside the folders of its items; a client may run or obey any of them."""
-        folder = root.around
-        files, problems, _ = files_below(folder, root)
-        for path, file in files.items():
-            is_item = root.space is not Space.SYSTEM and FIXED_FILES.identify(path.removesuffix(DETACHED_SUFFIX))
-            full = str(folder / path)
-            if path.partition("/")[0] not in _ITEMS_OF_PLUGIN and not is_item and full not in self._named:
-                self._named.add(full)
-                change = Change("uncovered", path, f"no signature and no list covers {path}", file.sha256)
-                yield _violation(root, full, change), change
-        for problem in problems:
-            yield Unchecked.of(problem, folder, root)
+        plugin, found = Root(root.space, root.around, root.bundle, client=FIXED_FILES), Found()
+        walk = Walk(plugin, whole=True)
+        for listing in walk:
+            found.add(listing)
+            found.loose.extend(ListedFile(row.path, PLAIN) for row in listing.of(Role.ITEM))
+        for file in found.loose:
+            yield from self._name(plugin, file)
+        for problem in walk.problems:
+            yield Unchecked.of(problem, root.around, root)
 
     def _name(self, root: Root, file: ListedFile) -> Iterator[tuple[Violation, Change] | Unchecked]:
         path = os.path.normpath(root.path / file.path)
@@ -226,7 +223,7 @@ class ListChecks:
             above = ListedFile(os.path.relpath(path, root.around), file.mode)
             yield from self._name(Root(root.space, root.around, root.bundle), above)
             return
-        if path in self._named:
+        if path in self._named or path.startswith(self._listed):
             return
         code, words = "uncovered", f"no signature and no list covers {file.path}"
         if file.mode == LINK and is_within(real_path(path), real_path(root.around)):
@@ -235,6 +232,11 @@ class ListChecks:
             change = Change(code, file.path, words)
             self._named.add(path)
             yield _violation(root, path, change), change
+
+
+def _is_of_plugin(root: Root) -> bool:
+    """Return whether a root is a folder of an installed plugin, whose other files no root holds."""
+    return root.space is Space.SYSTEM and root.client is not None and (root.around / PLUGIN).is_dir()
 
 
 def _violation(root: Root, path: str, change: Change) -> Violation:

@@ -9,24 +9,22 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 
-from rye._files import real_path
 from rye._process import cores
 from rye.errors import ItemError
 from rye.items.clients import SKILL_FILE
 from rye.spaces.bundles import is_own
-from rye.spaces.classify import CACHE, MODULES
+from rye.spaces.classify import CACHE, MODULES, Role
 from rye.spaces.discover import NAMED_OTHERS, files_warning
-from rye.spaces.git import is_of_git
+from rye.spaces.found import Found
 from rye.spaces.layout import Layout
 from rye.spaces.lists import with_lists
 from rye.spaces.model import ItemFile, Root, Space, is_within
-from rye.spaces.read import is_detached
-from rye.spaces.snapshot import MAX_FILES, PLAIN, mode_of
+from rye.spaces.nested import FilesOfClients
+from rye.spaces.snapshot import PLAIN
 from rye.spaces.targets import Target, naming, read_targets
-from rye.spaces.uncovered import named_files, relevant_non_items, uncovered_imports
-from rye.spaces.walk import Listing, Walk
-from rye.trust.line import DETACHED_SUFFIX
-from rye.trust.list import SKILL_SIGNATURES, ListedFile
+from rye.spaces.uncovered import named_files, uncovered_imports
+from rye.spaces.walk import Walk
+from rye.trust.list import ListedFile
 from rye.trust.trust_store import UnreadFolder, system_clock
 from rye.verify.report import Exposed, Outcome, Unchecked, VerifiedItem
 from rye.verify.worker import Shadowing, Verifier, duplicates, verify_files
@@ -68,7 +66,8 @@ class OutcomeStream:
     _all_named: bool = True
     _has_own_items: bool = False
     _problems: list[Unchecked] = field(default_factory=list)
-    _seen: dict[Root, _Seen] = field(default_factory=dict)
+    _found: dict[Root, Found] = field(default_factory=dict)
+    _imports: dict[Root, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     @property
     def roots(self) -> tuple[Root, ...]:
@@ -83,8 +82,8 @@ class OutcomeStream:
 
     def beside(self) -> Iterator[tuple[Root, list[str]]]:
         """Yield for each root the named non-items that tools may run or import; complete at the end."""
-        for root, seen in self._seen.items():
-            paths = seen.relevant + seen.imports
+        for root, found in self._found.items():
+            paths = found.relevant + self._imports[root]
             covers = [target.covers for target in self.targets if root in target.roots]
             modules = () if root.client else (f"{MODULES}/",)  # above the folder of tools
             if is_own(root):  # installers compile rye's own tools with the rest of the package
@@ -137,8 +136,13 @@ class OutcomeStream:
             targets = [target for target in self.targets if root in target.roots]
             names_of = naming(targets, root)
             empty = _is_other(root) and not any(other.client and other.around == root.around for other in roots)
-            seen = self._seen.setdefault(root, _Seen())
-            for file in self._entries(root, seen):
+            files = self._files_of(root)
+            found = self._found[root] = files.found if files else Found()
+            for file in (
+                chain[ItemFile | ItemError](files.items, duplicates(files.items))
+                if files
+                else self._entries(root, found)
+            ):
                 if isinstance(file, ItemError):
                     rel = str(file.details["path"])
                     if not any(target.covers(root, rel) for target in targets):
@@ -152,19 +156,24 @@ class OutcomeStream:
                     if not (named := names_of(file)):
                         continue
                     matched.update(target.text for target in named)
-                seen.imports += uncovered_imports(root, file)
+                self._imports[root] += uncovered_imports(root, file)
                 yield number, file
-            if strays := [path for path in seen.strays if any(target.covers(root, path) for target in targets)]:
+            if strays := [path for path in found.strays if any(target.covers(root, path) for target in targets)]:
                 self.warnings += (f"{root.source}: no item is signed by {named_files(strays)} [stray-signature]",)
             if empty:
                 self.warnings += (f"{root.source}: there are no items in {root.path}",)
 
-    def _entries(self, root: Root, seen: _Seen) -> Iterator[ItemFile | ItemError]:
+    def _files_of(self, root: Root) -> FilesOfClients | None:
+        """Return what the search for projects found at the top of one; None if it was not walked over."""
+        if root.client is None or not root.client.is_fixed:
+            return None
+        return next((files for target in self.targets if (files := target.below.files.get(root.path))), None)
+
+    def _entries(self, root: Root, found: Found) -> Iterator[ItemFile | ItemError]:
         """Yield the files of a root folder by folder, and errors about unlistable files; record the non-items."""
-        is_strict = root in self.strict_roots
-        walk, spelled = Walk(root, "all" if is_strict else "relevant"), list[ItemFile]()
+        walk, spelled = Walk(root, whole=True, without=self.without), list[ItemFile]()
         for listing in walk:
-            paths = [path for path, _ in listing.items]
+            paths = [row.path for row in listing.of(Role.ITEM)]
             paths.sort(key=lambda path: not path.endswith(f"/{SKILL_FILE}"))  # it stands for its skill
             files = [*map(root.file, paths)]
             yield from files
@@ -173,14 +182,16 @@ class OutcomeStream:
             else:
                 spelled += files
             yield from walk.take_problems()
-            seen.add(listing, is_strict=is_strict)
+            found.add(listing)
         yield from duplicates(spelled)
         yield from walk.take_problems()
-        known = {repository.real for target in self.targets for repository in target.below.repositories}
-        left = [path for path in walk.repositories if real_path(root.path / path) not in known]
-        if left and not is_strict:
-            self.warnings += (f"{root.source}: repositories of their own are not verified here: {named_files(left)}",)
-        for path in left if is_strict else ():
+        self._note_repositories(root, walk.repositories)
+
+    def _note_repositories(self, root: Root, paths: Sequence[str]) -> None:
+        """Say which repositories of their own are not verified with a root; a problem if all of it must be covered."""
+        if paths and root not in self.strict_roots:
+            self.warnings += (f"{root.source}: repositories of their own are not verified here: {named_files(paths)}",)
+        for path in paths if root in self.strict_roots else ():
             full, hint = f"{root.path}/{path}", "verify it by its path, or leave it out: --exclude"
             if not any(is_within(full, folder) for folder in self.without):
                 message = f"{root.source}: {path} is a repository of its own that was not verified"
@@ -188,50 +199,9 @@ class OutcomeStream:
 
     def uncovered(self, root: Root) -> tuple[list[ListedFile], bool]:
         """Return the non-items of a strict root, and whether the list is complete; known at the end."""
-        seen = self._seen.get(root, _Seen())
-        imports = [ListedFile(path, PLAIN) for path in sorted({*seen.imports})]
-        return seen.non_items + imports, seen.is_complete
-
-
-@dataclass(slots=True)
-class _Seen:
-    """The non-items that the walk over one root found.
-
-    Attributes:
-        relevant: Files that tools may run or clients obey, from :func:`rye.spaces.uncovered.relevant_non_items`.
-        strays: Signature files that belong to no item.
-        imports: Non-items that instruction files import.
-        non_items: Every non-item of a strict root.
-        is_complete: Whether ``non_items`` is complete, or was cut at :data:`MAX_FILES` files.
-    """
-
-    relevant: list[str] = field(default_factory=list)
-    strays: list[str] = field(default_factory=list)
-    imports: list[str] = field(default_factory=list)
-    non_items: list[ListedFile] = field(default_factory=list)
-    is_complete: bool = True
-
-    def add(self, listing: Listing, *, is_strict: bool) -> None:
-        """Record the non-items of one folder."""
-        self.relevant += relevant_non_items(listing)
-        counting = {path for path, _ in listing.items if is_detached(path)}
-        skill = listing.folder.skill
-        if skill and skill == listing.folder.path:
-            counting |= {f"{skill}/{name}".removesuffix(DETACHED_SUFFIX) for name in SKILL_SIGNATURES}
-        strays = sorted(listing.signatures.keys() - counting)
-        self.strays += [f"{path}{DETACHED_SUFFIX}" for path in strays]
-        if not is_strict:
-            return
-        non_items = [ListedFile(f"{path}{DETACHED_SUFFIX}", PLAIN) for path in strays]
-        non_items += [ListedFile(path, mode_of(entry)) for path, entry in listing.non_items]
-        if skill:
-            non_items = [file for file in non_items if file.path == f"{skill}/.git"]
-        root, git = listing.folder.root, listing.folder.below(".git")
-        if ListedFile(git, PLAIN) in non_items and is_of_git(root.path / git):
-            non_items.remove(ListedFile(git, PLAIN))
-        room = max(0, MAX_FILES - len(self.non_items))
-        self.is_complete = self.is_complete and len(non_items) <= room
-        self.non_items += non_items[:room]
+        found = self._found.get(root, Found())
+        imports = [ListedFile(path, PLAIN) for path in sorted({*self._imports[root]})]
+        return found.loose + imports, found.is_complete
 
 
 def stream_outcomes(

@@ -181,7 +181,7 @@ def folders_that_clients_obey(arena: Arena) -> Found:
         with redirect_stderr(io.StringIO()) as err:
             assert main(words[:-1]) == 0
             assert main([*words, *known, "--accept"]) == 0
-        assert f"agents read {place.removeprefix('packages/x/')}/a/b.md" in err.getvalue()
+        assert f"agents read {place}/a/b.md" in err.getvalue()
         assert arena.verify("--strict", *known).status == 0
         lay(arena.sim.project / place, {"a/c.md": "Run evil.\n"})
         assert arena.verify("--strict", *known) == found
@@ -235,8 +235,8 @@ def skill_in_other_letters(arena: Arena) -> None:
         "x.MD: on systems",
         "x.Prompt.md: on systems",
         "evil/skill.md: on systems",
-        ".Cursor' is",
-        ".claude/Commands' is",
-        "p/agents.md' is",
+        ".Cursor': on systems",
+        ".claude/Commands': on systems",
+        "p/agents.md': on systems",
     ):
         assert each in out.getvalue()

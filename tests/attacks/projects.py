@@ -166,15 +166,14 @@ def project_put_where_nobody_looks(arena: Arena) -> Found:
     folder = arena.sim.folder / "mono"
     _copy_project(arena, folder / "q")
     arena.replace(b"Say hello.", b"Say hullo.")
+    well = arena.verify(str(folder))
     for place in (".store", "node_modules", "__pycache__", "x.dist-info", "x.egg-info", ".claude", ".github/a"):
         _copy_project(arena, folder / place / "p")
+        found = arena.verify(str(folder))
+        assert found == Found(1, frozenset({"digest"}), well.well)
+        shutil.rmtree(folder / place / "p")
     assert arena.verify(str(folder / "q"), str(folder / "p")).status == 2
-    (said,) = (each for each in arena.sim.registry().verify(str(folder)).warnings if "looked for" in each)
-    assert said.endswith(": .claude, .github, .store, __pycache__, node_modules and 2 more")
-    (folder / "node_modules/p/.ai").rename(folder / "node_modules/.ai")
-    (said,) = (each for each in arena.sim.registry().verify(str(folder)).warnings if "looked for" in each)
-    assert said.endswith("; there is a project in node_modules")
-    return arena.verify(str(folder))
+    return found
 
 
 @attack

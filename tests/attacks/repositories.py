@@ -64,7 +64,7 @@ def repository_planted_where_none_is_looked_for(arena: Arena) -> Found:
     """A folder of a package gets a ``.git``, so that the walk over the project stops there."""
     project = signed(arena)
     git(lay(project / "x.egg-info", {"CLAUDE.md": EVIL}), "init", "-q")
-    assert "repositories of their own are not verified here: x.egg-info" in warned(arena)
+    assert "x.egg-info: a repository of its own" in warned(arena)
     assert arena.verify("--strict", "--exclude", str(project / "x.egg-info")).status == 0
     return arena.verify("--strict")
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rye.items.clients import FIXED_FILES, ClientFolder
 from rye.items.model import ItemType
 from rye.items.reader import EXTENSIONS
+from rye.spaces.classify import Role
 from rye.spaces.model import Root, Space
 from rye.spaces.read import read_file
 from rye.spaces.walk import Walk, list_items
@@ -107,33 +108,62 @@ def test_links_never_lead_out_and_never_hang(paths: list[str], links: list[tuple
 
 
 CLIENTS = (None, ClientFolder(".claude/skills", "skill", "claude"), ClientFolder(".claude/rules", "rule", "claude"))
+NAMES_OF_ALL = ("a", "A", ".git", ".ai", "e\u0301", "\u00e9", "node_modules", ".claude", "CLAUDE~1", "skills", "rules")
+trees = st.lists(
+    st.tuples(
+        st.lists(st.sampled_from(NAMES_OF_ALL), max_size=3),
+        st.sampled_from(
+            ("SKILL.md", "SKILL.sig", "skill.md", "AGENTS.md", "agents.md", ".mcp.json", "x.py", "x.md.sig")
+        ),
+    ).map(lambda parts: "/".join((*parts[0], parts[1])))
+    | places
+    | client_places,
+    max_size=20,
+    unique=True,
+)
+links = st.lists(
+    st.tuples(client_places, client_places | st.sampled_from(["..", ".", ".claude", "nowhere"])), max_size=4
+)
 
 
-@given(st.lists(places | client_places, max_size=20, unique=True), st.sampled_from((*CLIENTS, FIXED_FILES)))
-@examples(100)
-def test_every_file_is_in_one_class(paths: list[str], client: ClientFolder | None) -> None:
-    """An item, a signature, part of a signed skill, or another file: none is in two, and in a root none in no class."""
+def plant(base: Path, paths: list[str], links: list[tuple[str, str]]) -> None:
+    """Lay files and links below a folder, where nothing is in the way."""
+    for path in paths:
+        file = base / path
+        if not file.is_dir() and not any(parent.is_file() for parent in file.parents):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(path, encoding="utf-8")
+    for path, target in links:
+        if not os.path.lexists(base / path) and (base / path).parent.is_dir():
+            (base / path).symlink_to(base / target)
+
+
+@given(trees, links, st.sampled_from((*CLIENTS, FIXED_FILES)))
+@examples(150)
+def test_every_name_is_in_exactly_one_row(
+    paths: list[str], links: list[tuple[str, str]], client: ClientFolder | None
+) -> None:
+    """Of each folder every name has one role; each folder is listed once, left to another root, or behind a link."""
     with tempfile.TemporaryDirectory() as folder:
-        place = client.place if client else ""
-        base = Path(folder, place)
-        for path in paths:
-            file = base / path
-            if not file.is_dir() and not any(parent.is_file() for parent in file.parents):
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text(path, encoding="utf-8")
+        base = Path(os.path.realpath(folder), client.place if client else "")
+        base.mkdir(parents=True, exist_ok=True)
+        plant(base, paths, links)
         root = Root(Space.PROJECT, base, client=client)
-        classes = {"item": [], "signature": [], "skill": [], "other": []}  # type: dict[str, list[str]]
-        for listing in Walk(root, "all"):
-            classes["item"] += [path for path, _ in listing.items]
-            classes["signature"] += [f"{path}.sig" for path in listing.signatures]
-            classes["skill" if listing.folder.skill else "other"] += [path for path, _ in listing.non_items]
-        listed = sorted(path for each in classes.values() for path in each)
-        assert classes["item"] == [path for listing in Walk(root) for path, _ in listing.items]
+        walk, listed, kept = Walk(root, whole=True), list[str](), dict[str, Role]()
+        for listing in walk:
+            listed.append(listing.folder.path)
+            names = [row.path.rpartition("/")[2] for row in listing.rows]
+            assert sorted(names) == sorted(path.name for path in (base / listing.folder.path).iterdir())
+            assert not {row.path for row in listing.rows} & kept.keys()
+            kept |= {row.path: row.role for row in listing.rows}
         assert len(set(listed)) == len(listed)
-        for path in classes["skill"]:
+        assert {path for path, role in kept.items() if role is Role.ITEM} >= {
+            file.rel_path for file in list_items(root)[0]
+        }
+        for path in (path for path, role in kept.items() if role is not Role.FOLDER and (base / path).is_dir()):
+            assert (base / path).is_symlink() or path.rpartition("/")[2] == ".git"
+        for path in kept.keys() - {*listed, *walk.repositories}:
+            if (base / path).is_dir() and not (base / path).is_symlink():
+                assert path.rpartition("/")[2] in {".git", ".ai", "skills", "rules", "agents"}
+        for path in (path for path, role in kept.items() if role is Role.PART):
             assert any((base / above / SKILL_SIGNATURE).exists() for above in Path(path).parents)
-        there = {file.relative_to(base).as_posix() for file in base.rglob("*") if file.is_file()}
-        if client is FIXED_FILES:
-            there = {path for path in there if path.startswith(".claude/")}
-            there = {path for path in there if not path.startswith((".claude/rules/", ".claude/agents/"))}
-        assert {path for path in there if ".git/" not in path} <= {*listed}

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rye.items.clients import FIXED_FILES, OF_PROJECTS
+from rye.spaces.classify import Role
 from rye.spaces.discover import client_roots
 from rye.spaces.model import Root, Space
 from rye.spaces.uncovered import relevant_non_items, runnable_beside
@@ -21,7 +22,7 @@ from tests.unit.cli.workshop import Workshop, lay
 
 def beside(root: Root) -> list[str]:
     """Return what a walk finds beside tools."""
-    return sorted(path for listing in Walk(root, "relevant") for path in relevant_non_items(listing))
+    return sorted(path for listing in Walk(root, whole=True) for path in relevant_non_items(listing))
 
 
 def test_cached_code_is_found_where_python_would_not_compare_it(tmp_path: Path) -> None:
@@ -148,7 +149,7 @@ def test_attack_a_hidden_skill_with_a_signature_of_its_own(tmp_path: Path) -> No
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text("x")
     (root,) = client_roots(Space.PROJECT, tmp_path, OF_PROJECTS)
-    others = [path for listing in Walk(root, "all") for path, _ in listing.non_items]
+    others = [row.path for listing in Walk(root, whole=True) for row in listing.of(Role.LOOSE)]
     assert others == [".b/SKILL.md", ".b/SKILL.sig"]
 
 
