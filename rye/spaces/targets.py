@@ -7,19 +7,20 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from glob import escape
 from itertools import product
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
+from typing import NamedTuple
 
 from rye._files import real_path
 from rye._text import composed
 from rye.errors import ArgumentError
 from rye.items.clients import SKILL_FILE
 from rye.items.model import TYPE_OF_FOLDER
-from rye.items.names import Spelling, named_by_format
+from rye.items.names import named_by_format
 from rye.items.scope import EVERY_SCOPE, parse_scope
 from rye.spaces.classify import spelled_as
 from rye.spaces.layout import Layout
@@ -34,37 +35,78 @@ from rye.trust.list import SKILL_SIGNATURES
 NamedFile = tuple[Root, ItemFile, str]
 """A file to sign, and the folder of the skill that is signed as a whole with it; empty to sign the file alone."""
 
-Accepts = Callable[[Root, ItemFile], bool]
-Covers = Callable[[Root, str], bool]
-
 _NOTHING = ProjectsBelow(())
 _WILD = re.compile(r"[*?\[]")
 _PLAIN_ID = re.compile(r"[\w-]+(?:/[\w-]+)*")
 """A text that can be an id, and is neither a scope nor a path."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Pattern(NamedTuple):
+    """The items of a type whose ids match a pattern; empty fields restrict nothing.
+
+    Attributes:
+        type: The type.
+        id: The pattern of the id.
+        format: The format of the file, such as ``skill``.
+        source: The space, with its bundle if it has one.
+    """
+
+    type: str = ""
+    id: str = "*"
+    format: str = ""
+    source: str = ""
+
+    def accepts(self, root: Root, file: ItemFile) -> bool:
+        """Return whether an item is one of these."""
+        is_there = self.source in ("", ":".join(filter(None, (root.space, root.bundle))))
+        is_such = self.format in ("", root.describe(file.rel_path)[0])
+        return is_there and is_such and self.type in ("", file.item_type) and fnmatchcase(file.item_id, self.id)
+
+    def may_accept(self, root: Root, path: str) -> bool:
+        """Return whether a path of a root may be or contain such an item."""
+        if root.client is not None or self.format:
+            return root.client is not None
+        folder, _, below = path.partition("/")
+        item_id = os.path.splitext(below)[0]  # noqa: PTH122 - text, and below a root
+        ids, prefix = f"{below}/" if below else "", _WILD.split(self.id, maxsplit=1)[0]
+        is_type = self.type in ("", TYPE_OF_FOLDER.get(spelled_as(folder), ""))
+        return is_type and (fnmatchcase(item_id, self.id) or ids.startswith(prefix) or prefix.startswith(ids))
+
+
+EVERYTHING = (Pattern(),)
+
+
+class Target(NamedTuple):
     """One argument: its text, the roots to look in, and the files in them that it names.
 
     Attributes:
         text: The argument.
         roots: The roots to look in.
-        accepts: Returns whether it names a file of a root.
-        covers: Returns whether it may name files at or below a path of a root that could not be listed.
+        patterns: The items that it names.
+        places: For a path, the file or folder that it names in each root; it names nothing else there.
         below: What the search for projects below a named folder found.
         whole_roots: The roots that it names entirely.
-        places: For a path, the only files and folders that it can accept, so that many targets can be looked up
-            quickly.
     """
 
     text: str
     roots: tuple[Root, ...]
-    accepts: Accepts
-    covers: Covers = lambda _root, _path: True
+    patterns: tuple[Pattern, ...] = EVERYTHING
+    places: Mapping[Root, str] = MappingProxyType({})
     below: ProjectsBelow = _NOTHING
     whole_roots: tuple[Root, ...] = ()
-    places: tuple[str, ...] = ()
+
+    def accepts(self, root: Root, file: ItemFile) -> bool:
+        """Return whether it names a file of a root."""
+        if self.places:
+            return is_within(f"{root.path}/{file.rel_path}", self.places[root])
+        return self.patterns == EVERYTHING or any(pattern.accepts(root, file) for pattern in self.patterns)
+
+    def covers(self, root: Root, path: str) -> bool:
+        """Return whether it may name files at or below a path of a root."""
+        if self.places:
+            here, place = str(root.path / path), self.places[root]
+            return is_within(here, place) or is_within(place, here)
+        return self.patterns == EVERYTHING or any(pattern.may_accept(root, path) for pattern in self.patterns)
 
 
 def read_targets(
@@ -89,7 +131,7 @@ def read_targets(
         raise ArgumentError("bad-target", message, hint="name a path, TYPE:ID, or a scope, each as a text of its own")
     roots = layout.in_space(space)
     if not texts:
-        everything = Target("*", roots, lambda _root, _file: True, whole_roots=roots)
+        everything = Target("*", roots, whole_roots=roots)
         return (everything,) if without is None else (everything, _nested(layout, space, without))
     known = list(layout.roots)
     return tuple(_read(text, roots, known) for text in texts)
@@ -99,61 +141,30 @@ def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
     """Return the target of a text, and add the roots that only this text names to the known roots."""
     path = Path(text)
     if of_format := named_by_format(text):
-        return _of_names(text, roots, of_format)
+        names = (name.name.partition(":") for name in of_format)
+        known_by = of_format[0].format, of_format[0].source
+        patterns = tuple(Pattern(kind, escape(composed(item_id)), *known_by) for kind, _, item_id in names)
+        return Target(text, roots, patterns)
     kind, separator, item_id = composed(text).partition(":")
     if not (separator and kind in TYPE_OF_FOLDER.values()):
         kind, item_id = "", text if "/" in text and "*" in text and not os.path.exists(path) else ""
     if (item_id or kind) and "*" not in item_id and (alias := aliased(roots, [kind], item_id)):
         kind, item_id = alias[1].item_type, alias[1].item_id
     if item_id or kind:
-        return _of_ids(text, roots, [(kind, item_id)])
+        return Target(text, roots, (Pattern(kind, item_id),))
     if os.path.exists(path) or text.startswith((".", "/", "~")) or path.suffix in SUFFIXES:
         return _path_target(text, Path(os.path.expanduser(path)), known)
     try:
         scopes = parse_scope(text)
     except ArgumentError as error:
         if _PLAIN_ID.fullmatch(text) and not error.details.get("nearest"):
-            return _of_ids(text, roots, [("", composed(text))])
+            return Target(text, roots, (Pattern("", composed(text)),))
         raise error.preceded(f"there is no file or folder {text!r}, and as a scope ") from None
-    patterns = [(scope.item_type, f"{escape(scope.prefix)}*") for scope in scopes]
-    patterns += [(scope.item_type, escape(scope.itself)) for scope in scopes if scope.itself]
-    return _of_ids(text, roots, patterns, whole_roots=roots if scopes == EVERY_SCOPE else ())
-
-
-def _of_ids(
-    text: str, roots: tuple[Root, ...], patterns: Sequence[tuple[str, str]], whole_roots: tuple[Root, ...] = ()
-) -> Target:
-    """Return the target of the items of some types, empty for any, whose ids match a pattern."""
-    return Target(
-        text,
-        roots,
-        lambda _root, file: any(
-            kind in ("", file.item_type) and fnmatchcase(file.item_id, pattern) for kind, pattern in patterns
-        ),
-        lambda root, rel: root.client is not None or any(_may_match(rel, *pattern) for pattern in patterns),
-        whole_roots=whole_roots,
-    )
-
-
-def _of_names(text: str, roots: tuple[Root, ...], names: Sequence[Spelling]) -> Target:
-    """Return the target of the items of a format, or at an address, with exactly these names."""
-    form, source, known = names[0].format, names[0].source, {composed(name.name) for name in names}
-
-    def accepts(root: Root, file: ItemFile) -> bool:
-        is_there = source in ("", ":".join(filter(None, (root.space, root.bundle))))
-        is_such = form in ("", root.describe(file.rel_path)[0])
-        return is_there and is_such and f"{file.item_type}:{file.item_id}" in known
-
-    return Target(text, roots, accepts, lambda root, _rel: root.client is not None or not form)
-
-
-def _may_match(rel: str, kind: str, pattern: str) -> bool:
-    """Return whether a path may be, or contain, an item of a type whose id matches."""
-    folder, _, below = rel.partition("/")
-    item_id = os.path.splitext(below)[0]  # noqa: PTH122 - text, and below a root
-    ids, prefix = f"{below}/" if below else "", _WILD.split(pattern, maxsplit=1)[0]
-    may_lead_to = ids.startswith(prefix) or prefix.startswith(ids)
-    return kind in ("", TYPE_OF_FOLDER.get(spelled_as(folder), "")) and (fnmatchcase(item_id, pattern) or may_lead_to)
+    if scopes == EVERY_SCOPE:
+        return Target(text, roots, whole_roots=roots)
+    patterns = tuple(Pattern(scope.item_type, f"{escape(scope.prefix)}*") for scope in scopes)
+    patterns += tuple(Pattern(scope.item_type, escape(scope.itself)) for scope in scopes if scope.itself)
+    return Target(text, roots, patterns)
 
 
 def _path_target(text: str, path: Path, known: list[Root]) -> Target:
@@ -170,19 +181,8 @@ def _path_target(text: str, path: Path, known: list[Root]) -> Target:
         message = f"there is no file or folder {text!r}"
         raise ArgumentError("bad-target", message, hint="name a path, TYPE:ID, or a scope such as tool.rye.*")
     if inside := _inside(place, known):
-
-        def covers(root: Root, rel: str) -> bool:
-            here = str(root.path / rel)
-            return is_within(here, inside[root]) or is_within(inside[root], here)
-
-        return Target(
-            text,
-            tuple(inside),
-            lambda root, file: is_within(str(root.path / file.rel_path), inside[root]),
-            covers,
-            whole_roots=tuple(root for root in inside if os.path.abspath(root.path) == inside[root]),
-            places=tuple(inside.values()),
-        )
+        whole = tuple(root for root in inside if os.path.abspath(root.path) == inside[root])
+        return Target(text, tuple(inside), places=inside, whole_roots=whole)
     below = _below(path, known)
     if not (below.roots or below.problems):
         message = f"{text!r} is in none of the spaces, and no items lie below it"
@@ -288,9 +288,9 @@ def naming(targets: Iterable[Target], root: Root) -> Callable[[ItemFile], list[T
     """Return a function that returns which of some targets, all of this root, name a file of the root."""
     wide, placed = list[Target](), defaultdict[str, list[Target]](list)
     for target in targets:
-        for place in target.places:
-            placed[place].append(target)
-        if not target.places:
+        if target.places:
+            placed[target.places[root]].append(target)
+        else:
             wide.append(target)
 
     def names_of(file: ItemFile) -> list[Target]:
@@ -357,7 +357,7 @@ def _nested(layout: Layout, space: str, without: Sequence[Path]) -> Target:
 
 def _of_projects(text: str, below: ProjectsBelow) -> Target:
     """Return the target of all projects that were found below a folder."""
-    return Target(text, below.roots, lambda _root, _file: True, below=below, whole_roots=below.roots)
+    return Target(text, below.roots, below=below, whole_roots=below.roots)
 
 
 def _check_excluded(path: Path, folder: Path, roots: Sequence[Root]) -> None:

@@ -422,7 +422,6 @@ class Walk:
         self._check_name(folder, name, path)
         is_holder = name in _HOLDERS and not folder.covered
         if folder.is_root(name):  # the walk over that root reports it
-            self.links += [Link(path, real_path(entry.path))] if name == FOLDER else []
             return Role.FOLDER
         if folder.covered or not (is_holder or self._whole) or not _may_lead_to_folder(entry.path):
             return None
