@@ -12,10 +12,11 @@ from typing import Final, TypeVar, Unpack
 from rye._files import is_half_written, sweep
 from rye.errors import ItemError
 from rye.keyring.validate import faults, program_problems
+from rye.spaces.contents import SkillFiles, read_skill
 from rye.spaces.discover import check_writable
 from rye.spaces.model import ItemFile, Root
 from rye.spaces.read import is_detached
-from rye.spaces.signed import ReadItem, SkillFiles, read_item, read_signed, read_skill
+from rye.spaces.signed import ReadItem, read_item, read_signed
 from rye.spaces.snapshot import PLAIN, sweep_below
 from rye.spaces.targets import NamedFile
 from rye.spaces.uncovered import named_files

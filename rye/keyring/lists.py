@@ -17,9 +17,10 @@ from rye.keyring.jobs import Job
 from rye.keyring.plan import PlannedFile
 from rye.options.model import ParameterError
 from rye.spaces.bundles import named_bundle
+from rye.spaces.contents import files_below
 from rye.spaces.discover import check_writable, path_in_repository
 from rye.spaces.layout import Layout
-from rye.spaces.lists import files_below, last_seen, list_folder, read_list, save_seen, state_of
+from rye.spaces.lists import last_seen, list_folder, read_list, save_seen, state_of
 from rye.spaces.model import Root, Space
 from rye.spaces.signed import read_item
 from rye.spaces.snapshot import FOLDER, is_listable, sweep_below

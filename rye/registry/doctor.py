@@ -33,10 +33,11 @@ from rye.search.graph import graph_of
 from rye.search.request import Request, make_request
 from rye.search.results import SearchResponse
 from rye.search.shares import decisive
+from rye.spaces.contents import SkillFiles, read_skill
 from rye.spaces.git import ask, is_for_agents
 from rye.spaces.lists import has_list
 from rye.spaces.model import Root, Space
-from rye.spaces.signed import ReadItem, SkillFiles, read_item, read_skill
+from rye.spaces.signed import ReadItem, read_item
 from rye.spaces.skills_lock import compare_lock, installed_from, read_lock
 from rye.spaces.uncovered import beside_words, named_files, relevant_non_items
 from rye.spaces.walk import Walk

@@ -8,24 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from rye._files import real_path
 from rye._report import Report
 from rye.errors import EnvironmentFault, ItemError, SigningError
 from rye.spaces.bundles import is_own
-from rye.spaces.classify import CACHE
-from rye.spaces.model import FOLDER as AI_FOLDER
+from rye.spaces.contents import files_below
 from rye.spaces.model import Root, Space
-from rye.spaces.read import read_chunks, written_link
-from rye.spaces.signed import digest_and_hidden
-from rye.spaces.snapshot import FOLDER, LINK, MAX_FILES, PLAIN, PRIVATE_KEYS, PROGRAM, mode_of, tree
+from rye.spaces.read import read_chunks
+from rye.spaces.snapshot import LINK
 from rye.spaces.state import read_record, record_path, remove_record, save_record
 from rye.spaces.uncovered import beside_warning, runnable_beside
 from rye.trust.judge import judge_list
@@ -49,11 +46,6 @@ from rye.trust.trust_store import TrustLoad
 _KIND: Final = "lists"
 _FIRST: Final = "list-first-use"
 _UNSAVED: Final = "list-unsaved"
-
-_MAX_KEY: Final = 1 << 16
-_KEY: Final = re.compile(
-    rb"-----BEGIN ((?:(?:ENCRYPTED )?PRIVATE|PUBLIC) KEY)-----\r?\n[A-Za-z0-9+/=\r\n]+-----END \1-----\s*"
-)
 
 NOTES: Final = frozenset({_FIRST, _UNSAVED})
 """Codes of findings that do not fail a check."""
@@ -128,90 +120,6 @@ def read_list(folder: Path) -> bytes | None:
         message = f"{path} is not a regular file of at most {MAX_SPACE_LIST:,} bytes"
         raise SigningError("list-malformed", message, hint="put the list itself in its place")
     return data
-
-
-class FilesBelow(NamedTuple):
-    """Every file below a folder by its path, what could not be read, and sentences about hidden text by path."""
-
-    files: dict[str, ListedFile]
-    problems: tuple[ItemError, ...]
-    hidden: dict[str, str]
-
-
-def files_below(folder: Path, root: Root) -> FilesBelow:
-    """Return every file below a folder, and errors about files that could not be read.
-
-    Left out are the list itself, a ``.git`` directly in the folder, the user's private keys, and byte code of rye's own
-    tools, which installers create. The content of other ``.git`` folders is included: those further down, and the one
-    in a project's ``.ai``, because git would run what they say.
-
-    Args:
-        folder: As returned by :func:`list_folder`.
-        root: A root in it.
-    """
-    place, problems = Root(root.space, folder), list[ItemError]()
-    files, hidden = dict[str, ListedFile](), dict[str, str]()
-    is_project = root.space is Space.PROJECT
-    for result in tree(os.fspath(folder)):
-        try:
-            if isinstance(result, OSError):
-                path = os.path.relpath(result.filename, folder)
-                raise result
-            path, entry = result
-            file = ListedFile(path, LINK if written_link(entry.path) else mode_of(entry))
-            is_repository = path == ".git" and not (file.mode == FOLDER and folder.name == AI_FOLDER and is_project)
-            if path == LIST_FILE or is_repository or is_private(place, root, file):
-                continue
-            if len(files) == MAX_FILES:
-                message = f"more than {MAX_FILES:,} files are below {folder}"
-                problems.append(ItemError("too-many-files", message, hint="keep other files elsewhere", path="."))
-                break
-            if file.mode in {PLAIN, PROGRAM}:
-                chunks = read_chunks(place, path)
-                digest, said = digest_and_hidden(chunks, path, entry.stat(follow_symlinks=False).st_size)
-                hidden |= {path: said} if said else {}
-            else:
-                digest = file_digest(place, file)
-            files[path] = ListedFile(path, file.mode, digest)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            message = f"{path} cannot be read: {error.strerror}"
-            problems.append(ItemError("unreadable", message, hint="check its permissions", path=path))
-        except ItemError as error:
-            problems.append(error)
-    return FilesBelow(files, tuple(problems), hidden)
-
-
-def is_private(place: Root, root: Root, file: ListedFile) -> bool:
-    """Return whether a file contains only a key of the user's, or is byte code of rye's own tools."""
-    folder, _, name = file.path.rpartition("/")
-    if CACHE in folder.split("/"):
-        return is_own(root)
-    if root.space is not Space.USER or f"{folder}/" != PRIVATE_KEYS or file.mode != PLAIN:
-        return False
-    try:
-        data = next(read_chunks(place, file.path, _MAX_KEY), b"")
-    except (OSError, ItemError):
-        return False
-    return name.endswith((".pem", ".pub")) and len(data) < _MAX_KEY and _KEY.fullmatch(data) is not None
-
-
-def file_digest(place: Root, file: ListedFile) -> str:
-    """Return the SHA-256 hex digest of a file, or of a link's target path; empty for a pipe or a folder.
-
-    Raises:
-        ItemError, OSError: As :func:`rye.spaces.read.read_chunks`.
-    """
-    if file.mode in {"", FOLDER}:
-        return ""
-    if file.mode == LINK:
-        with suppress(OSError):  # one that git wrote as a file is read as such
-            return hashlib.sha256(os.fsencode(os.readlink(place.path / file.path))).hexdigest()  # noqa: PTH115 - keeps "./"
-    digest = hashlib.sha256()
-    for chunk in read_chunks(place, file.path):
-        digest.update(chunk)
-    return digest.hexdigest()
 
 
 def with_lists(load: TrustLoad, roots: Iterable[Root], now: datetime) -> TrustLoad:

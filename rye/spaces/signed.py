@@ -6,27 +6,23 @@ A skill is verified as a whole: each of its items together with every file in it
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from hashlib import sha256
-from pathlib import PurePosixPath
+from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 from rye._text import find_envelope, may_name_item
 from rye.errors import ItemError
 from rye.items.clients import SKILL_FILE
-from rye.items.hidden import MOST_BYTES, describe_hidden, describe_large
+from rye.items.hidden import describe_hidden
 from rye.items.model import Item, ItemType
 from rye.items.provenance import stated_source
 from rye.items.reader import parse
-from rye.spaces.model import FileStat, Root, stat_of
+from rye.spaces.contents import read_skill, scan_skill
+from rye.spaces.model import Root
 from rye.spaces.read import Read, is_detached, read_chunks, read_file, signature_in, skill_of, suffix_of, unreadable
-from rye.spaces.snapshot import PLAIN, PROGRAM, mode_of, tree
 from rye.trust.evidence import inspect
 from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.list import (
     BUNDLE_FILE,
-    MAX_SKILL_BYTES,
-    MAX_SKILL_FILES,
     SKILL_SIGNATURE,
     ListedFile,
     Skill,
@@ -113,90 +109,6 @@ def _without_signature(root: Root, rel_path: str, data: bytes) -> Skill | None:
         return None
     files = tuple(ListedFile(file.path, file.mode) for file in scan_skill(root, folder))
     return Skill(SkillFolder(folder, None, files), name)
-
-
-class ScannedFile(NamedTuple):
-    """A file or link in a skill: its path below the skill's folder, its mode, and its status."""
-
-    path: str
-    mode: str
-    status: FileStat
-
-
-def scan_skill(root: Root, folder: str, signature: str = SKILL_SIGNATURE) -> Iterator[ScannedFile]:
-    """Yield every file that a skill's signature covers, stopping one file over the limit.
-
-    These are all files below the folder, hidden ones too, except the signature file and ``.git``. Links are not
-    followed. Entries that cannot be signed, such as pipes, are included.
-
-    Raises:
-        ItemError: ``unreadable``: a folder in it cannot be listed.
-    """
-    base, count = os.fspath(root.path / folder), 0
-    for result in tree(base, ".git".__eq__):
-        if isinstance(result, OSError):
-            inner = os.path.relpath(result.filename, base)
-            raise unreadable(os.path.normpath(f"{folder}/{inner}"), result, "folder")
-        path, entry = result
-        if path in (signature, ".git"):
-            continue
-        try:
-            status = entry.stat(follow_symlinks=False)
-        except FileNotFoundError:  # it has just been removed
-            continue
-        yield ScannedFile(path, mode_of(entry), stat_of(status))
-        count += 1
-        if count > MAX_SKILL_FILES:
-            return
-
-
-class SkillFiles(NamedTuple):
-    """The files of a skill, and a sentence for each file except ``SKILL.md`` that contains invisible text."""
-
-    files: tuple[ListedFile, ...]
-    hidden: tuple[str, ...]
-
-
-def read_skill(root: Root, folder: str, signature: str = SKILL_SIGNATURE) -> SkillFiles:
-    """Return the files of a skill with their digests; empty digests if over the limits or not a regular file.
-
-    Raises:
-        ItemError: One of the files cannot be read.
-    """
-    scanned = list(scan_skill(root, folder, signature))
-    is_within = len(scanned) <= MAX_SKILL_FILES and sum(file.status[0] for file in scanned) <= MAX_SKILL_BYTES
-    files, hidden = list[ListedFile](), list[str]()
-    for path, mode, status in scanned:
-        digest = ""
-        if is_within and mode in _REGULAR:
-            digest, said = _read_part(root, f"{folder}/{path}", status)
-            hidden += [f"{path}: {said}"] if said and path != SKILL_FILE else []
-        files.append(ListedFile(path, mode, digest))
-    return SkillFiles(tuple(files), tuple(hidden))
-
-
-_REGULAR = (PLAIN, PROGRAM)
-
-
-def _read_part(root: Root, rel_path: str, status: FileStat) -> tuple[str, str]:
-    """Return the digest of a file of a skill, and a sentence about its hidden text."""
-    try:
-        return digest_and_hidden(read_chunks(root, rel_path, expected=status), rel_path, status[0])
-    except OSError as error:
-        raise unreadable(rel_path, error) from None
-
-
-def digest_and_hidden(chunks: Iterable[bytes], rel_path: str, size: int) -> tuple[str, str]:
-    """Return the SHA-256 of a file, and a sentence about text in it that a reader does not see."""
-    digest, suffix = sha256(), PurePosixPath(rel_path).suffix.lower()
-
-    def hashed() -> Iterator[bytes]:
-        for chunk in chunks:
-            digest.update(chunk)
-            yield chunk
-
-    hidden = describe_hidden(b"".join(hashed()), suffix) if size <= MOST_BYTES else describe_large(hashed(), suffix)
-    return digest.hexdigest(), hidden
 
 
 def _read_signature(root: Root, path: str, read: Read) -> bytes | None:

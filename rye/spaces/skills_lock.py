@@ -19,9 +19,10 @@ from rye.errors import ItemError
 from rye.items.clients import SKILL_FILE
 from rye.items.provenance import LOCK_FILE, RECORDS, Installed, read_record
 from rye.spaces.classify import MODULES
+from rye.spaces.contents import scan_skill
 from rye.spaces.model import Root, Space
 from rye.spaces.read import read_chunks
-from rye.spaces.signed import ReadItem, scan_skill
+from rye.spaces.signed import ReadItem
 from rye.spaces.snapshot import LINK
 from rye.trust.list import Change
 

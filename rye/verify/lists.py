@@ -14,6 +14,7 @@ from rye.errors import EnvironmentFault, ItemError
 from rye.items.clients import FIXED_FILES, PLUGIN
 from rye.items.provenance import LOCK_FILE
 from rye.spaces.classify import Role
+from rye.spaces.contents import is_private
 from rye.spaces.discover import project_root
 from rye.spaces.found import Found
 from rye.spaces.lists import (
@@ -21,7 +22,6 @@ from rye.spaces.lists import (
     ListReport,
     check_list,
     has_list,
-    is_private,
     list_folder,
     list_key,
 )
@@ -190,7 +190,7 @@ class ListChecks:
         """Yield each file of a root that is neither an item nor signed."""
         files, is_complete = self.stream.uncovered(root)
         for file in files:
-            if not (_is_trust_file(file.path) or is_private(root, root, file)):
+            if not (_is_trust_file(file.path) or is_private(root, root, file.path, file.mode)):
                 yield from self._name(root, file)
         if not is_complete:
             message = f"{root.source}: more than {MAX_FILES:,} files are below {root.path}"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rye.cli import main
-from rye.spaces.lists import files_below
+from rye.spaces.contents import files_below
 from rye.trust.keys import SigningKey
 from rye.trust.list import add_signature, write_list
 from tests.support.attacks import (

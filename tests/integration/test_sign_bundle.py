@@ -21,7 +21,7 @@ from rye.keyring.lists import sign_list
 from rye.keyring.plan import SignReport
 from rye.keyring.sign_items import sign_bundle
 from rye.spaces.bundles import named_bundle
-from rye.spaces.signed import read_skill
+from rye.spaces.contents import read_skill
 from rye.trust.keys import SigningKey
 from rye.trust.list import sign_skill
 from rye.trust.trust_entry import Revocation

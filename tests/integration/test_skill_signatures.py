@@ -250,17 +250,17 @@ def test_a_file_that_is_swapped_while_it_is_read_is_not_remembered(
     evil, good = skills.folder / "pdf/assets", skills.sim.folder / "good"
     shutil.copytree(evil, good)
     (evil / "logo.bin").write_text("\0evil")
-    from rye.spaces import signed
+    from rye.spaces import contents
 
-    scan = signed.scan_skill
+    scan = contents.scan_skill
 
-    def swapping(*arguments: object) -> list[signed.ScannedFile]:
+    def swapping(*arguments: object) -> list[contents.ScannedFile]:
         found = list(scan(*arguments))  # type: ignore[arg-type]
         evil.rename(skills.sim.folder / "aside")
         good.rename(evil)
         return found
 
-    monkeypatch.setattr(signed, "scan_skill", swapping)
+    monkeypatch.setattr(contents, "scan_skill", swapping)
     with pytest.raises(RyeError) as caught:
         read_signed(root, "pdf/SKILL.md")
     assert caught.value.code == "vanished"

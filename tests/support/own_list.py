@@ -15,7 +15,8 @@ from rye import _resources
 from rye.errors import NotFoundError, SigningError
 from rye.keyring.lists import MAX_DAYS, sign_list
 from rye.keyring.private import Keyring
-from rye.spaces.lists import files_below, read_list
+from rye.spaces.contents import files_below
+from rye.spaces.lists import read_list
 from rye.spaces.model import Root, Space
 from rye.trust.keys import SigningKey
 from rye.trust.list import compare, parse_list

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from rye import Registry
 from rye.errors import ArgumentError, SigningError
 from rye.keyring.lists import ListSigned, find_root, sign_list
+from rye.spaces.contents import files_below
 from rye.spaces.layout import Layout
-from rye.spaces.lists import files_below, read_list
+from rye.spaces.lists import read_list
 from rye.trust.judge import judge_list
 from rye.trust.keys import SigningKey
 from rye.trust.list import (

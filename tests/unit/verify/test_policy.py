@@ -12,8 +12,8 @@ import pytest
 
 from rye.cli import main
 from rye.errors import ArgumentError, EnvironmentFault
+from rye.spaces.contents import files_below
 from rye.spaces.discover import project_root
-from rye.spaces.lists import files_below
 from rye.spaces.model import Root, Space
 from rye.trust.keys import SigningKey
 from rye.trust.list import add_signature, write_list
