@@ -223,15 +223,17 @@ class Folder(NamedTuple):
             return self._enter_of_project(name)
         if name == ".git" and self.path in (self.signed[:1] or (self.path,)):  # deeper, a signed skill covers it
             return None
-        kind, is_hidden = self.item_type, self.is_hidden or is_skipped(name)
-        if client is not None:
-            is_hidden = is_hidden or self.depth >= client.depth
-        elif self.path:
-            is_hidden = is_hidden or not may_name_item(name)
-        else:
-            kind = TYPE_OF_FOLDER.get(name)
-            is_hidden = kind is None
-        return Folder(self.root, path, self.depth + 1, kind, self.top, self.signed, is_hidden=is_hidden)
+        kind = self.item_type if client or self.path else TYPE_OF_FOLDER.get(name)
+        return Folder(self.root, path, self.depth + 1, kind, self.top, self.signed, is_hidden=self.hides(name))
+
+    def hides(self, name: str) -> bool:
+        """Return whether nothing in a subfolder of this name can be an item, in any root but a project folder."""
+        client = self.root.client
+        if client is None and not self.path:
+            return name not in TYPE_OF_FOLDER
+        if self.is_hidden or is_skipped(name):
+            return True
+        return not may_name_item(name) if client is None else self.depth >= client.depth
 
     def _enter_of_project(self, name: str) -> Folder | None:
         """Return a subfolder of a project folder: none is exempt by its name, but for git's own."""

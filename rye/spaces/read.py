@@ -33,7 +33,9 @@ _ROOT = _DIRECTORY & ~getattr(os, "O_NOFOLLOW", 0)
 _BELOW = os.open in os.supports_dir_fd
 _WITH_LINE = tuple(COMMENT_MARKS)
 _LASTING = frozenset({errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR, errno.ENAMETOOLONG})
-_LONGEST_LINK = 255
+LONGEST_LINK = 255
+"""Maximum size in bytes of a file that may be a link which git wrote as a file."""
+
 _MOST_OPEN = 32
 """Maximum number of folders that a :class:`FolderReader` keeps open, apart from those above one file."""
 
@@ -207,17 +209,19 @@ def written_link(path: str, status: os.stat_result | None = None) -> str:
     """
     try:
         status = os.lstat(path) if status is None else status
-        if not (stat.S_ISREG(status.st_mode) and 0 < status.st_size <= _LONGEST_LINK):
+        if not (stat.S_ISREG(status.st_mode) and 0 < status.st_size <= LONGEST_LINK):
             return ""
         handle = os.open(path, OPEN_FILE)
         try:
-            text = os.fsdecode(os.read(handle, _LONGEST_LINK))
+            data = os.read(handle, LONGEST_LINK)
         finally:
             os.close(handle)
-        target = os.path.join(os.path.dirname(path), text)  # noqa: PTH118, PTH120 - text
-        if "\n" in text or "\0" in text or (" " in text and not os.path.lexists(target)):
-            return ""
     except OSError:
+        return ""
+    if b"\n" in data or b"\0" in data:
+        return ""
+    target = os.path.join(os.path.dirname(path), os.fsdecode(data))  # noqa: PTH118, PTH120 - text
+    if b" " in data and not os.path.lexists(target):
         return ""
     from rye.spaces.git import is_link  # most files are longer
 

@@ -34,7 +34,7 @@ from rye.items.model import TYPE_OF_FOLDER, ItemType
 from rye.spaces.classify import BAD_NAME, PLACES, Fault, Folder, Role, is_skipped
 from rye.spaces.discover import files_warning, has_skills, repository_of
 from rye.spaces.model import FOLDER, FileStat, ItemFile, Root, Space, is_within, stat_of
-from rye.spaces.read import is_detached, linked_skill, written_link
+from rye.spaces.read import LONGEST_LINK, is_detached, linked_skill, written_link
 from rye.spaces.snapshot import Entry, entries, names
 from rye.trust.line import DETACHED_SUFFIX
 
@@ -100,6 +100,21 @@ class _Place(NamedTuple):
     real: str
 
 
+class _Inside(NamedTuple):
+    """The subfolders of a folder that are still to be listed, the last one first; names take the least memory.
+
+    Attributes:
+        folder: The folder.
+        full, real: What the paths of its subfolders begin with, as in :class:`_Place`.
+        names: The names of the subfolders.
+    """
+
+    folder: Folder
+    full: str
+    real: str
+    names: list[str]
+
+
 class Walk:
     """The folders of a root, one after the other; can be iterated once.
 
@@ -135,7 +150,8 @@ class Walk:
         self._real = real_path(root.path)
         first = folder_at(root, begin.split("/") if begin else ())
         full = os.path.join(root.path, begin) if begin else os.fspath(root.path)
-        self._folders = [_Place(first, full, begin)] if first else []
+        self._places = [_Place(first, full, begin)] if first else []
+        self._inside: list[_Inside] = []
         self._links: list[tuple[str, _Place]] = []
         self._seen: set[str] = set()
 
@@ -146,12 +162,27 @@ class Walk:
                 ".", Fault("link-escape", f"the folder is a link out, to {self._real!r}", "copy the files instead")
             )
             return
-        while self._folders or self._links:
-            place = self._folders.pop() if self._folders else heappop(self._links)[1]
+        is_linked = self._client is None or self._is_fixed  # elsewhere no link to a folder is followed
+        while place := self._next():
             if place.real not in self._seen:
-                self._seen.add(place.real)
+                if is_linked:
+                    self._seen.add(place.real)
                 if listing := self._list(place):
                     yield listing
+
+    def _next(self) -> _Place | None:
+        """Return the next folder to list: those reached by their own paths come first."""
+        while self._inside and not self._places:
+            folder, full, real, names = self._inside[-1]
+            if not names:
+                self._inside.pop()
+                continue
+            name = names.pop()
+            if inner := folder.enter(name):
+                return _Place(inner, full + name, real + name)
+        if self._places:
+            return self._places.pop()
+        return heappop(self._links)[1] if self._links else None
 
     def look(self, path: str) -> Listing | None:
         """Return one folder of the root by its own path; None if it is not part of the root or cannot be listed."""
@@ -182,7 +213,7 @@ class Walk:
 
         In a client's folder, where each file counts, it is one only if git knows it.
         """
-        if not (self._is_fixed and folder.path and any(entry.name in self._tops for entry in inside)):
+        if not (folder.path and any(entry.name in self._tops for entry in inside)):
             return False
         if not folder.covered:
             return True
@@ -223,22 +254,24 @@ class Walk:
                 self._report(path, fault)
             return None
         folder = place.folder
-        if self._is_repository(folder, inside):
+        if self._is_fixed and self._is_repository(folder, inside):
             self.repositories.append(folder.path)
             return None
         if self._root.has_skills or self._is_fixed:
             folder = folder.holding([entry.name for entry in inside])
         listing = Listing(folder, inside, [])
-        folders = self._sort(place.real, listing)
+        names = self._sort(place.real, listing)
         if is_top:
-            order = list(ItemType)
-            folders.sort(key=lambda inner: order.index(kind) if (kind := inner.folder.item_type) else len(order))
-        self._folders += reversed(folders)
+            order = [kind.folder for kind in ItemType]
+            names.sort(key=lambda name: order.index(name) if name in order else len(order))
+        if names:
+            real = f"{place.real}/" if place.real else ""
+            self._inside.append(_Inside(folder, f"{place.full}/", real, names[::-1]))
         return listing
 
-    def _sort(self, real: str, listing: Listing) -> list[_Place]:
-        """Give each entry of a folder its role; return the subfolders to enter."""
-        folder, rows, folders = listing.folder, listing.rows, list[_Place]()
+    def _sort(self, real: str, listing: Listing) -> list[str]:
+        """Give each entry of a folder its role; return the names of the subfolders to enter."""
+        folder, rows, names = listing.folder, listing.rows, list[str]()
         is_item, prefix = folder.item_test(), folder.below("")
         for entry in listing.entries:
             name = entry.name
@@ -254,9 +287,9 @@ class Walk:
             elif entry.is_symlink():
                 role = self._follow(real, entry, path, folder, named=is_item(name))
             elif entry.is_dir(follow_symlinks=False):
-                inner = self._enter(folder, real, entry)
-                folders += [inner] if inner else []
-                role = Role.FOLDER if inner or self._is_listed_elsewhere(folder, name) else None
+                is_entered = (not self._is_fixed and not folder.hides(name)) or self._enters(folder, entry)
+                names += [name] if is_entered else []
+                role = Role.FOLDER if is_entered or self._is_listed_elsewhere(folder, name) else None
             elif is_item(name):
                 self._report(path, Fault("not-a-file", "this is a pipe, socket or device", "items are regular files"))
             if role is None and self._whole:
@@ -265,7 +298,7 @@ class Walk:
                 rows.append(Row(path, Role.ITEM, entry, role))
             elif role:
                 rows.append(Row(path, role, entry))
-        return folders
+        return names
 
     def _take_file(self, folder: Folder, entry: Entry, path: str, *, named: bool) -> _Found:
         """Take a regular file that is an item, or report a bad name."""
@@ -293,29 +326,27 @@ class Walk:
         if not (named or (self._client and self._whole and folder.role(entry.name) is not Role.OTHER)):
             return ""
         try:
-            return written_link(entry.path, entry.stat(follow_symlinks=False))
+            status = entry.stat(follow_symlinks=False)
         except OSError:
             return ""
+        return written_link(entry.path, status) if status.st_size <= LONGEST_LINK else ""
 
     def _is_listed_elsewhere(self, folder: Folder, name: str) -> bool:
         """Return whether a folder that is not entered is a root of its own, or git's."""
         return self._is_fixed and (folder.is_root(name) or not folder.covered)
 
-    def _enter(self, folder: Folder, real: str, entry: Entry) -> _Place | None:
-        """Return a subfolder to enter, or None."""
-        inner = folder.enter(entry.name)
+    def _enters(self, folder: Folder, entry: Entry) -> bool:
+        """Return whether a subfolder is entered that holds no items, or that of a project folder."""
+        name = entry.name
+        inner = folder.enter(name)
         if self._is_fixed:
-            self._check_name(folder, entry.name, folder.below(entry.name))
-            if inner is None or not self._is_looked_into(folder, inner, entry):
-                return None
-        elif inner is None:
-            return None
-        elif inner.is_hidden:
-            if fault := folder.fault(entry.name, is_folder=True):
-                self._report(inner.path, fault)
-            if not (self._whole or inner.signed):
-                return None
-        return _Place(inner, entry.path, f"{real}/{entry.name}" if real else entry.name)
+            self._check_name(folder, name, folder.below(name))
+            return inner is not None and self._is_looked_into(folder, inner, entry)
+        if inner is None:
+            return False
+        if fault := folder.fault(name, is_folder=True):
+            self._report(inner.path, fault)
+        return self._whole or bool(inner.signed)
 
     def _is_looked_into(self, folder: Folder, inner: Folder, entry: Entry) -> bool:
         """Return whether a subfolder of a project folder is entered: for an index few are, and no folder of skills."""
@@ -337,7 +368,7 @@ class Walk:
             return None
         inner = Folder(self._root, path, folder.depth + 1, kind)
         if "/" not in path and linked_skill(self._root, path):
-            self._folders.append(_Place(inner, entry.path, path))
+            self._places.append(_Place(inner, entry.path, path))
             return Role.FOLDER
         return self._take_target(inner, entry.path, named=named)
 
@@ -430,9 +461,7 @@ class Walk:
             self.links.append(Link(path, target))
         if is_holder and is_within(target, self._real) and (name in FIXED_FOLDERS or self._whole):
             inner = Folder(self._root, path, folder.depth + 1, covered=name)
-            self._folders.append(
-                _Place(inner, entry.path, f"{real}/{name}" if real else name)
-            )  # clients read each name
+            self._places.append(_Place(inner, entry.path, f"{real}/{name}" if real else name))  # clients read each name
         return Role.FOLDER
 
 
@@ -500,8 +529,10 @@ def stat_items(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple
         for listing in listings:
             if top and (len(listing.entries) > 1 or listing.folder.path != top):
                 stats += _stats_of(listing.entries)
-            signatures = listing.signatures
-            for path, _, entry, target in listing.of(Role.ITEM):
+            signatures = listing.signatures if len(listing.rows) > 1 else {}
+            for path, role, entry, target in listing.rows:
+                if role is not Role.ITEM:
+                    continue
                 try:
                     status = target or entry.stat(follow_symlinks=False)
                 except OSError as error:

@@ -354,12 +354,12 @@ def test_the_job_of_a_build_server(rye: Newcomer, server: str, path: str, says: 
 
 
 def test_a_repository_of_skills_is_verified_without_a_word_about_its_plugin(rye: Newcomer) -> None:
-    """Its ``.claude-plugin`` makes it a bundle; another hidden folder is named as before."""
+    """Its ``.claude-plugin`` makes it a bundle; what lies in another hidden folder and is no matter is not named."""
     rye.write(**{"skills/pdf/SKILL.md": SKILL, ".claude-plugin/marketplace.json": '{"name": "acme"}', ".x/y": ""})
     said = rye("verify", ".", status=1)
     assert "directive:pdf" in said
     assert ".claude-plugin" not in said
-    assert "folders of packages: .x" in said
+    assert ".x" not in said
 
 
 HEADS = {
