@@ -18,8 +18,7 @@ from rye.mcp.clients import CLIENTS
 from rye.mcp.tools.table import TOOLS
 from rye.search.fields import KEYWORD_FIELDS, STATES, TEXT_FIELDS
 from rye.trust.model import Verdict
-from rye.trust.reasons import REASONS
-from rye.verify.policy import POLICY_REASONS
+from rye.trust.reasons import POLICY_REMEDIES, REASONS
 from tests.support.reference import PAGE, page
 from tests.support.sample_project import PICTURE, draw, screen
 
@@ -118,7 +117,7 @@ SAME = {
     "tools of the server": (listed("mcp", "Tools"), TOOLS),
     "clients": (re.findall(r"^\$ rye mcp --print-config (\w+)$", DOCS["mcp"], re.MULTILINE), CLIENTS),
     "verdicts": (listed("signing", "Verdicts") & set(map(str, Verdict)), map(str, Verdict)),
-    "codes of policies": (listed("ci", "A policy") - {"audience"}, POLICY_REASONS),
+    "codes of policies": (listed("ci", "A policy") - {"audience"}, POLICY_REMEDIES),
     "parameters of a registry": (listed("python", "Registry"), list(inspect.signature(Registry).parameters)),
 }
 """Names on a page → the names in the code."""

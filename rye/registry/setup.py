@@ -165,16 +165,17 @@ class Setup:
         Items that lost their signature since the last commit, or whose bytes differ from the list, are not signed
         again.
         """
-        from rye.verify.advice import Adviser
+        from rye.verify.originals import Originals
 
-        fixes, known, jobs = Adviser.find(), {item.path for item in unsigned}, list[Job]()
+        originals = Originals(self._layout.in_space(Space.PROJECT))
+        known, jobs = {item.path for item in unsigned}, list[Job]()
         places = tuple(map(_place_to_sign, unsigned))
         found, problems, _ = read_named(places, self._layout, space="project", mode=SignMode.DRY_RUN)
         self._warnings += [f"left as it is: {problem}" for problem in problems]
         for job in found:
             path = str(job.root.path / job.file.rel_path)
             why = "" if path in known else "it is signed already"
-            if fixes.was_signed(job.root, job.file.rel_path):
+            if originals.was_signed(job.root, job.file.rel_path, job.read.evidence.content_digest):
                 why = "it had a signature in the last commit or on the list: see rye verify"
             if why:
                 self._warnings.append(f"left as it is: {path}: {why}")

@@ -93,7 +93,7 @@ def remedy(loaded: LoadedItem, audience: str = "") -> Advice:
     from rye.verify.advice import Adviser
     from rye.verify.report import VerifiedItem
 
-    item = VerifiedItem(loaded.root, loaded.file, loaded.signature)
+    item = VerifiedItem.of(loaded.root, loaded.file, loaded.signature, loaded.data)
     return Adviser.find(audience=audience).of_item(item, loaded.signature.code)
 
 

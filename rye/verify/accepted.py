@@ -27,7 +27,7 @@ from rye._files import real_path, refuse_links, write_atomically
 from rye.errors import ArgumentError, ItemError
 from rye.items.guarded import load_json
 from rye.spaces.model import is_within
-from rye.spaces.read import OPEN_FILE, skill_of
+from rye.spaces.read import OPEN_FILE
 from rye.spaces.snapshot import LINK, MAX_FILES, PLAIN, PROGRAM
 from rye.trust.list import ListedFile
 from rye.verify.report import Accepted, VerifiedItem, Violation
@@ -115,19 +115,21 @@ class Digests:
     base: Path
     _files: dict[str, str] = field(default_factory=dict)
 
-    def of(self, item: VerifiedItem | Violation) -> str:
+    def of(self, item: VerifiedItem | Violation, skill: str = "") -> str:
         """Return the digest of what a finding is about; :data:`UNREADABLE` if not every byte can be read.
 
         An item has that of the bytes that were judged, one of a signed skill that of all files of the skill. What is
         missing has the digest that was listed.
+
+        Args:
+            item: What the finding is about.
+            skill: The folder of the signed skill that contains an item; empty if there is none.
         """
-        if isinstance(item, VerifiedItem):
-            skill = skill_of(item.root, item.file.rel_path)
-            path = f"{item.root.path}/{skill}" if skill else ""
-        else:
-            path = item.path if os.path.lexists(item.path) else ""
-        if not path:
+        if isinstance(item, VerifiedItem) and not skill:
             return item.digest
+        path = skill or item.path
+        if isinstance(item, Violation) and not os.path.lexists(path):
+            return item.change.sha256
         inside = tuple(real_path(os.fspath(place)) for place in (self.base, item.root.around))
         try:
             rows = list(islice(self._rows(path, inside), MAX_FILES + 1))

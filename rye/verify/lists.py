@@ -100,7 +100,7 @@ class ListChecks:
         """Record that a file or skill has a finding; its difference from a list is then not reported."""
         self._failed.add(path)
 
-    def __iter__(self) -> Iterator[tuple[Violation, Change] | Unchecked]:
+    def __iter__(self) -> Iterator[Violation | Unchecked]:
         """Yield the findings about lists, uncovered files, unknown dot files and ``skills-lock.json``.
 
         What could not be read is yielded too.
@@ -136,13 +136,12 @@ class ListChecks:
         space = self.stream.verifier.trust.lists.get(list_key(root))
         return space.state if space else None
 
-    def _check_lock(self, project: Path) -> Iterator[tuple[Violation, Change] | Unchecked]:
+    def _check_lock(self, project: Path) -> Iterator[Violation | Unchecked]:
         """Yield each skill that differs from ``skills-lock.json``: a finding if strict, else a note."""
         try:
             for change in compare_lock(project, self.stream.roots):
                 if self.strict:
-                    path = str(project / change.path)
-                    yield Violation(project_root(project), "skill", change.path, path, ""), change
+                    yield Violation(project_root(project), str(project / change.path), change)
                 else:
                     self._notes.append(f"project: {change.message} [{change.code}]")
         except (ItemError, OSError) as error:
@@ -150,7 +149,7 @@ class ListChecks:
                 f"project: {LOCK_FILE}: {error}", "unreadable", "fix or remove it", str(project / LOCK_FILE)
             )
 
-    def _check(self, root: Root, folder: Path, *, required: bool) -> Iterator[tuple[Violation, Change] | Unchecked]:
+    def _check(self, root: Root, folder: Path, *, required: bool) -> Iterator[Violation | Unchecked]:
         """Check one list; yield its findings and what could not be read."""
         verifier = self.stream.verifier
         try:
@@ -166,7 +165,7 @@ class ListChecks:
         for change in report.errors:
             path = str(folder / change.path)
             if self._failed.isdisjoint((path, *map(str, Path(path).parents))):
-                yield _violation(root, path, change), change
+                yield Violation(root, path, change)
 
     def _short_of_demand(self, root: Root, report: ListReport) -> Iterator[Change]:
         """Yield the demands of the policy that a list does not meet."""
@@ -186,7 +185,7 @@ class ListChecks:
                 if fault := each.list_fault(signers):
                     yield Change(fault.code, LIST_FILE, fault.reason)
 
-    def _uncovered(self, root: Root) -> Iterator[tuple[Violation, Change] | Unchecked]:
+    def _uncovered(self, root: Root) -> Iterator[Violation | Unchecked]:
         """Yield each file of a root that is neither an item nor signed."""
         files, is_complete = self.stream.uncovered(root)
         for file in files:
@@ -196,16 +195,16 @@ class ListChecks:
             message = f"{root.source}: more than {MAX_FILES:,} files are below {root.path}"
             yield Unchecked(message, "too-many-files", "keep other files elsewhere", str(root.path))
 
-    def _unknown(self, path: Path) -> Iterator[tuple[Violation, Change] | Unchecked]:
+    def _unknown(self, path: Path) -> Iterator[Violation | Unchecked]:
         """Yield a file or folder whose name begins with a dot, unless a table or the policy knows it."""
         top = self.stream.layout.project or Path.cwd()
         shown = os.path.relpath(path, top)
         if any(fnmatchcase(shown, pattern) or fnmatchcase(path.name, pattern) for pattern in self.policy.ignore):
             return
         change = Change("unknown-dot-name", shown, f"rye knows no client that reads {shown}, but one may")
-        yield _violation(project_root(top), str(path), change), change
+        yield Violation(project_root(top), str(path), change)
 
-    def _rest_of_plugin(self, root: Root) -> Iterator[tuple[Violation, Change] | Unchecked]:
+    def _rest_of_plugin(self, root: Root) -> Iterator[Violation | Unchecked]:
         """Yield each file of a plugin outside the folders of its items; a client may run or obey any of them."""
         plugin, found = Root(root.space, root.around, root.bundle, client=FIXED_FILES), Found()
         walk = Walk(plugin, whole=True)
@@ -217,7 +216,7 @@ class ListChecks:
         for problem in walk.problems:
             yield Unchecked.of(problem, root.around, root)
 
-    def _name(self, root: Root, file: ListedFile) -> Iterator[tuple[Violation, Change] | Unchecked]:
+    def _name(self, root: Root, file: ListedFile) -> Iterator[Violation | Unchecked]:
         path = os.path.normpath(root.path / file.path)
         if file.path.startswith("../"):  # an import from above the client folder
             above = ListedFile(os.path.relpath(path, root.around), file.mode)
@@ -231,17 +230,12 @@ class ListChecks:
         if os.path.lexists(path):
             change = Change(code, file.path, words)
             self._named.add(path)
-            yield _violation(root, path, change), change
+            yield Violation(root, path, change)
 
 
 def _is_of_plugin(root: Root) -> bool:
     """Return whether a root is a folder of an installed plugin, whose other files no root holds."""
     return root.space is Space.SYSTEM and root.client is not None and (root.around / PLUGIN).is_dir()
-
-
-def _violation(root: Root, path: str, change: Change) -> Violation:
-    kind = "list" if change.path == LIST_FILE else "file"
-    return Violation(root, kind, change.path, path, change.sha256)
 
 
 def _is_trust_file(path: str) -> bool:

@@ -2,95 +2,170 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
+from rye._files import real_path
 from rye._text import find_envelope, quote
 from rye.errors import EnvironmentFault, SigningError
 from rye.spaces.discover import repository_of
 from rye.spaces.git import authors, committed, is_blob, read_blobs
 from rye.spaces.lists import read_list
-from rye.spaces.model import Root, is_within
-from rye.spaces.read import is_detached, suffix_of
+from rye.spaces.model import Root, Space, is_within
+from rye.spaces.read import is_detached, skill_of, suffix_of
 from rye.trust.line import DETACHED_SUFFIX
 from rye.trust.list import MAX_SPACE_LIST, SKILL_SIGNATURES, ListedFile, parse_list
+from rye.trust.model import Verdict
+from rye.verify.report import EDITED, VerifiedItem
+
+
+class Earlier(NamedTuple):
+    """What is known of the earlier versions of a file.
+
+    Attributes:
+        was_signed: Whether the last commit or the list has another, signed version, or has too much to look at.
+        is_planted: Whether there is a list, and it does not name this unsigned file.
+        shown_by: The command that shows what was changed, and by whom; empty without git.
+    """
+
+    was_signed: bool = False
+    is_planted: bool = False
+    shown_by: str = ""
 
 
 class Originals:
-    """The earlier versions of the files of a root: in its list, and in the last commit."""
+    """The earlier versions of the files of some roots. Git lists the last commit of each repository once for all."""
 
-    def __init__(self, root: Root) -> None:
-        self.root = root.path
-        self._root = root
-        self.listed: Mapping[str, ListedFile] = {}
-        with suppress(EnvironmentFault, SigningError):
-            self.listed = parse_list(read_list(self.root) or b"").files
-        self.committed = committed(self.root)
+    def __init__(self, roots: Iterable[Root] = ()) -> None:
+        self._roots = tuple(roots)
+        self._lists: dict[Root, Mapping[str, ListedFile]] = {}
+        self._commits: dict[Root, _Commit] = {}
+        self._authors: dict[Root, Mapping[str, str]] = {}
 
-    def is_planted(self, path: str) -> bool:
-        """Return whether there is a list, and it does not name this file."""
-        return bool(self.listed) and path not in self.listed
+    def earlier(self, item: VerifiedItem) -> Earlier:
+        """Return what the advice on an item depends on. Bundles are never signed here, so nothing is looked up."""
+        root, path, verdict = item.root, item.file.rel_path, item.signature.verdict
+        if root.space is not Space.SYSTEM and verdict in {Verdict.UNSIGNED, Verdict.PARTIAL}:
+            listed = self._listed(root)
+            is_planted = verdict is Verdict.UNSIGNED and bool(listed) and path not in listed
+            return Earlier(self.was_signed(root, path, item.content_digest), is_planted)
+        is_edited = root.space is not Space.SYSTEM and item.signature.code in EDITED
+        return Earlier(shown_by=self._shown_by(root, skill_of(root, path) or path) if is_edited else "")
 
-    def was_signed(self, path: str) -> bool:
-        """Return whether the last commit or the list has another, signed version of a file.
+    def was_signed(self, root: Root, path: str, digest: str) -> bool:
+        """Return whether the last commit or the list has another, signed version of a file with this SHA-256.
 
         True also if the commit has too much to look at.
         """
-        if self.committed is None or self._signed is None:
+        listed, commit = self._listed(root), self._commit(root)
+        if commit.files is None or commit.signed is None:
             return True
-        if is_detached(path) and (path in self.listed or f"{path}{DETACHED_SUFFIX}" in self.committed):
+        name, above = commit.name(root, path), PurePosixPath(path).parents
+        if is_detached(path) and (path in listed or f"{name}{DETACHED_SUFFIX}" in commit.files):
             return True
-        above = PurePosixPath(path).parents
-        if any(f"{folder}/{name}" in self.committed for folder in above for name in SKILL_SIGNATURES):
+        if any(commit.name(root, f"{folder}/{each}") in commit.files for folder in above for each in SKILL_SIGNATURES):
             return True
-        content = self._read(path) if path in self.listed or path in self.committed else None
-        if content is None:
-            return False
-        if path in self.listed and hashlib.sha256(content).hexdigest() != self.listed[path].sha256:
-            return True
-        return path in self._signed and not is_blob(content, self.committed[path])
+        is_listed = path in listed and digest != listed[path].sha256
+        return is_listed or commit.signed.get(name, digest) != digest
 
-    def shown_by(self, path: str) -> str:
+    def _shown_by(self, root: Root, path: str) -> str:
         """Return the command that shows what was changed in a file or skill, and by whom; empty without git."""
-        inside = {name: blob for name, blob in (self.committed or {}).items() if is_within(name, path)}
+        commit = self._commit(root)
+        inside = {name: blob for name, blob in (commit.files or {}).items() if is_within(name, commit.name(root, path))}
         if not inside:
             return ""
-        here, folder = Path.cwd(), self.root
+        here, folder = Path.cwd(), root.path
         is_here = repository_of(here) == repository_of(folder)
         where = os.path.relpath(folder / path, here if is_here else folder)
         git = "git" if is_here else f"git -C {quote(str(folder))}"
-        if not all(is_blob(self._read(name) or b"", blob) for name, blob in inside.items()):
+        if not all(is_blob(_read(commit.folder / name), blob) for name, blob in inside.items()):
             return f"`{git} diff HEAD -- {quote(where)}`"
+        if root not in self._authors:
+            self._authors[root] = authors(folder, [f"{folder}/{name}" for name in commit.below(root)])
         whole = f"{folder}/{path}"
-        who = next((author for file, author in self._authors.items() if is_within(file, whole)), "")
+        who = next((author for file, author in self._authors[root].items() if is_within(file, whole)), "")
         by = f" (last committed by {quote(who)})" if who else ""
         return f"`{git} log -p -- {quote(where)}`{by}"
 
+    def _listed(self, root: Root) -> Mapping[str, ListedFile]:
+        if root not in self._lists:
+            self._lists[root] = {}
+            with suppress(EnvironmentFault, SigningError):
+                self._lists[root] = parse_list(read_list(root.path) or b"").files
+        return self._lists[root]
+
+    def _commit(self, root: Root) -> _Commit:
+        """Return the last commit of the repository of a root; of the root alone if the whole is too much to list."""
+        if root not in self._commits:
+            top = _top(root) if root in self._roots else None
+            together = [each for each in self._roots if top and _top(each) == top]
+            commit = _Commit(top, together) if top and len(together) > 1 else _Commit(root.path, [root])
+            if commit.files is None and len(together) > 1:
+                self._roots = tuple(each for each in self._roots if each not in together)
+                return self._commit(root)
+            self._commits |= dict.fromkeys((root, *together), commit)
+        return self._commits[root]
+
+
+class _Commit:
+    """The regular files of the last commit that some roots have in a folder of one repository.
+
+    Attributes:
+        folder: The folder.
+        files: Path below the folder → the hash of the content; None if there are too many.
+    """
+
+    def __init__(self, folder: Path, roots: Sequence[Root]) -> None:
+        self.folder, self.files = folder, committed(folder)
+        self._places = {root: os.path.relpath(real_path(root.path), real_path(folder)) for root in roots}
+
+    def name(self, root: Root, path: str) -> str:
+        """Return the path below the folder for one below a root."""
+        place = self._places[root]
+        return path if place == os.curdir else f"{place}/{path}"
+
+    def below(self, root: Root) -> list[str]:
+        """Return the paths below a root of its items, or of all files in the folder of a client."""
+        start = len(self.name(root, ""))
+        names = (name[start:] for name in self.files or () if name.startswith(self.name(root, "")))
+        return [path for path in names if root.client or root.find(path)]
+
     @cached_property
-    def _signed(self) -> frozenset[str] | None:
-        """The files with a signature line in the last commit; None if they are too long to look at."""
-        names = {path: name for path, name in (self.committed or {}).items() if self._root.find(path)}
+    def signed(self) -> Mapping[str, str] | None:
+        """The items with a signature line, each with the SHA-256 of its content; None if they are too long."""
+        roots = defaultdict[str, list[Root]](list)
+        for root in self._places:
+            roots[self.name(root, "").rstrip("/")].append(root)
+        names = {name: blob for name, blob in (self.files or {}).items() if _is_item(name, roots)}
         try:
-            contents = list(read_blobs(self.root, [*names.values()]))
+            contents = list(read_blobs(self.folder, [*names.values()]))
         except OverflowError:
             return None
         pairs = zip(names, contents, strict=False)
-        return frozenset(path for path, content in pairs if find_envelope(content, suffix_of(path)) is not None)
+        lines = ((name, content) for name, content in pairs if find_envelope(content, suffix_of(name)) is not None)
+        return {name: sha256(content).hexdigest() for name, content in lines}
 
-    @cached_property
-    def _authors(self) -> Mapping[str, str]:
-        """Who last committed each of the files, the last one first: absolute path → author."""
-        items = (path for path in self.committed or () if self._root.find(path) or self._root.client)
-        return authors(self.root, [f"{self.root}/{path}" for path in items])
 
-    def _read(self, path: str) -> bytes | None:
-        place = self.root / path
-        try:
-            is_usual = place.is_file() and place.stat().st_size <= MAX_SPACE_LIST
-            return place.read_bytes() if is_usual else None
-        except (OSError, ValueError):
-            return None
+def _is_item(name: str, roots: Mapping[str, Sequence[Root]]) -> bool:
+    """Return whether a path is that of an item in one of some roots, given by the folder of each."""
+    parts = name.split("/")
+    ends = (("/".join(parts[:depth]), "/".join(parts[depth:])) for depth in range(len(parts)))
+    return any(root.find(path) for folder, path in ends for root in roots.get(folder, ()))
+
+
+def _top(root: Root) -> Path | None:
+    return repository_of(Path(real_path(root.path)))
+
+
+def _read(place: Path) -> bytes:
+    try:
+        is_usual = place.is_file() and place.stat().st_size <= MAX_SPACE_LIST
+        return place.read_bytes() if is_usual else b""
+    except (OSError, ValueError):
+        return b""

@@ -47,18 +47,6 @@ MAX_POLICY_FILE: Final = 1 << 20
 NEW_POLICY: Final = "spaces: project  # see rye/ci\n"
 """The policy that ``--accept`` writes where there is none: it demands nothing but the verdict ``trusted``."""
 
-POLICY_REASONS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "signer": "it is signed with a key that is not among the signers demanded here",
-        "format": "its signature is of a format that is not accepted here",
-        "undated": "its signature does not cover its time, so its age is unknown",
-        "too-old": "its signer says that it was signed longer ago than is accepted here",
-        "dated-ahead": "its signer dates it in the future",
-        "hidden-text": "it holds text that a reader does not see, and an agent reads",
-    }
-)
-"""Code of each demand that an item with an accepted verdict may still fail, and its meaning."""
-
 _SKEW: Final = timedelta(minutes=10)
 _UNITS: Final = MappingProxyType({"h": "hours", "d": "days", "w": "weeks"})
 _AGE: Final = re.compile(r"([1-9][0-9]{0,4})([hdw])")
@@ -67,7 +55,7 @@ EVERY_SPACE: Final = tuple(map(str, Space))
 
 
 class PolicyFault(NamedTuple):
-    """A demand that is not met: its code, one of :data:`POLICY_REASONS`, and words."""
+    """A demand that is not met: its code, one of :data:`rye.trust.reasons.POLICY_REMEDIES`, and words."""
 
     code: str
     reason: str

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from rye._report import Report
@@ -14,7 +14,14 @@ from rye._text import Advice
 from rye.errors import RyeError
 from rye.spaces.lists import ListReport
 from rye.spaces.model import InSpace, ItemFile, Root
-from rye.trust.model import Signature
+from rye.trust.list import LIST_FILE, Change
+from rye.trust.model import Place, Signature, Verdict
+
+EDITED: Final = frozenset({"digest", "line-ends", "skill-changed", "skill-rewritten", "list-changed"})
+"""Codes of files whose bytes differ from the signed ones, perhaps because the signer edited them."""
+
+_MERGED: Final = EDITED | {"envelope-elsewhere", "two-envelopes"}
+"""Codes of files that may contain a merge conflict."""
 
 
 class _Verified(NamedTuple):
@@ -27,6 +34,8 @@ class _Verified(NamedTuple):
     digest: str = ""
     length: int = 0
     hidden: str = ""
+    content_digest: str = ""
+    conflict: str = ""
 
 
 class VerifiedItem(InSpace, _Verified):
@@ -41,9 +50,48 @@ class VerifiedItem(InSpace, _Verified):
             line feed and the judged bytes.
         length: Number of judged bytes.
         hidden: A sentence about text in the file or skill that a reader does not see; empty if there is none.
+        content_digest: SHA-256 hex of the judged bytes alone; empty if ``digest`` is.
+        conflict: A sentence about a merge conflict in a file that was edited after it was signed; else empty.
     """
 
     __slots__ = ()
+
+    @classmethod
+    def of(
+        cls,
+        root: Root,
+        file: ItemFile,
+        signature: Signature,
+        data: bytes,
+        *,
+        line: int = 1,
+        hidden: str = "",
+        listed: str = "",
+        digests: bool = False,
+    ) -> VerifiedItem:
+        """Return the verdict on a file with what findings need to know about its bytes.
+
+        Args:
+            root: The root that contains the file.
+            file: The file.
+            signature: The verdict.
+            data: The judged bytes.
+            line: As the attribute.
+            hidden: As the attribute.
+            listed: In a skill, the digest of the list of its files; else empty.
+            digests: Whether a trusted item has a ``digest`` too.
+        """
+        of_file = digest = ""
+        if digests or signature.verdict is not Verdict.TRUSTED:
+            of_file = sha256(data).hexdigest()
+            digest = sha256(f"{listed}\n".encode() + data).hexdigest() if listed else of_file
+        conflict = _conflict(data) if signature.code in _MERGED else ""
+        return cls(root, file, signature, line, digest, len(data), hidden, of_file, conflict)
+
+    @property
+    def place(self) -> Place:
+        """What a signature of it is for."""
+        return self.root.origin(self.type, self.id, self.file.rel_path)
 
     @property
     def type(self) -> str:
@@ -76,28 +124,47 @@ class VerifiedItem(InSpace, _Verified):
         return place | {"line": self.line, "digest": self.digest} | self.signature.to_dict()
 
 
-@dataclass(frozen=True, slots=True)
-class Violation(InSpace, Report):
+def _conflict(data: bytes) -> str:
+    """Return a sentence if a file contains a merge conflict; else empty."""
+    from rye.keyring.validate import conflict_problem  # few files are looked at
+
+    return conflict_problem(data)
+
+
+class _Violated(NamedTuple):
+    """The fields of :class:`Violation`."""
+
+    root: Root
+    path: str
+    change: Change
+
+
+class Violation(InSpace, _Violated):
     """A file that differs from the list of its space, a file that nothing covers, or the list itself.
 
     Attributes:
         root: A root that the list covers, or that contains the file.
-        type: ``file``, ``list`` or ``skill``.
-        id: Its path below the folder of the list, or below the root.
-        path: The file, which may be missing, or the list.
-        digest: SHA-256 hex over every byte that it is about, see :mod:`rye.verify.accepted`; for a missing file the
-            listed digest.
-        line: Always 1.
-        verdict: ``violation``, in place of a verdict.
+        path: The absolute path of the file, which may be missing, or of the list.
+        change: What is wrong, with the path below the folder of the list, or below the root.
+        line, verdict: Always 1 and ``violation``, where an item has its line and verdict.
     """
 
-    root: Root
-    type: str
-    id: str
-    path: str
-    digest: str
-    line: int = 1
-    verdict: str = "violation"
+    __slots__ = ()
+
+    line = 1
+    verdict = "violation"
+
+    @property
+    def type(self) -> str:
+        """``file``, ``list`` or ``skill``."""
+        if self.change.code in {"lock-changed", "lock-missing"}:
+            return "skill"
+        return "list" if self.change.path == LIST_FILE else "file"
+
+    @property
+    def id(self) -> str:
+        """Its path below the folder of the list, or below the root."""
+        return self.change.path
 
     @property
     def ref(self) -> str:
@@ -106,7 +173,7 @@ class Violation(InSpace, Report):
 
     def to_dict(self) -> dict[str, Any]:
         """Return its facts and place by name."""
-        names = ("type", "id", "space", "bundle", "path", "digest", "line", "verdict")
+        names = ("type", "id", "space", "bundle", "path", "line", "verdict")
         return {name: getattr(self, name) for name in names}
 
 
@@ -126,11 +193,7 @@ class Accepted(NamedTuple):
     @property
     def key(self) -> str:
         """64 hex digits that identify it."""
-        return hashlib.sha256(json.dumps(self).encode()).hexdigest()
-
-
-NOT_PLACED: Final = Accepted("", "", "", "")
-"""The identity of a finding that was not yet compared with a policy."""
+        return sha256(json.dumps(self).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,29 +204,36 @@ class Finding:
         item: The item or violation.
         code: The reason code of the verdict, of the policy's demand, or of the list check.
         reason: The same in words.
-        fix: The shell command that fixes it; empty if there is none.
-        note: What to know before running it, or what to do instead. No shell should read it.
-        identity: The fields that a policy must name to accept it.
+        advice: What to do: a shell command, and what to know before running it, or what to do instead.
+        identity: The fields that a policy must name to accept it; None if nobody asked, as every byte must be read.
         accepted: Whether the policy accepts it.
     """
 
     item: VerifiedItem | Violation
     code: str
     reason: str
-    fix: str
-    note: str = ""
-    identity: Accepted = NOT_PLACED
+    advice: Advice
+    identity: Accepted | None = None
     accepted: bool = False
 
     @property
-    def advice(self) -> Advice:
-        """The fix and its note."""
-        return Advice(self.fix, self.note)
+    def fix(self) -> str:
+        """The shell command that fixes it; empty if there is none."""
+        return self.advice.command
+
+    @property
+    def note(self) -> str:
+        """What to know before running it, or what to do instead. No shell should read it."""
+        return self.advice.words
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts of the item, ``code``, ``reason``, ``fix``, ``note``, ``accepted``, ``mode`` and ``key``."""
         facts = {name: getattr(self, name) for name in ("code", "reason", "fix", "note", "accepted")}
-        return self.item.to_dict() | facts | {"mode": self.identity.mode, "key": self.identity.key}
+        if self.identity is not None:
+            facts |= {"mode": self.identity.mode, "key": self.identity.key}
+            if isinstance(self.item, Violation):
+                facts["digest"] = self.identity.digest
+        return self.item.to_dict() | facts
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class RepositoryChecks:
         name = os.path.relpath(repository.path, self.top)
         return self.nested.setdefault(repository.real, NestedRepository(name, repository.is_known))
 
-    def __iter__(self) -> Iterator[tuple[Violation, Change] | Unchecked]:
+    def __iter__(self) -> Iterator[Violation | Unchecked]:
         """Yield nested repositories that git does not know, and tracked files that are not on disk, if strict."""
         faults = defaultdict[str, list[str]](list)
         for repository in self.found.values():
@@ -68,13 +68,12 @@ class RepositoryChecks:
             yield from self._missing(repository)
         self.notes += tuple(f"{why}: {named_files(names)} [git-unasked]" for why, names in faults.items())
 
-    def _unknown(self, repository: Repository) -> tuple[Violation, Change]:
+    def _unknown(self, repository: Repository) -> Violation:
         name = self.nested[repository.real].path
         words = (
             f"git knows {name} neither as a submodule nor as a work tree, and what is signed for any top counts in it"
         )
-        change = Change(NESTED, name, words)
-        return Violation(project_root(self.top), "file", name, repository.path, ""), change
+        return Violation(project_root(self.top), repository.path, Change(NESTED, name, words))
 
     def _missing(self, repository: Repository) -> Iterator[Unchecked]:
         """Yield what git tracks for agents and is not on disk, if strict; note it otherwise, and other submodules."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from rye._files import real_path
+from rye._text import Advice
 from rye.errors import ArgumentError
 from rye.options.model import check
 from rye.options.search import VERIFIED_SPACE
@@ -66,6 +67,8 @@ class Verification:
         named: Sources of the bundles and folders that the caller named; the policy applies to them too.
         audience: The audience for which a project's items must be signed; empty for any and none.
         fixes: Writes the command that fixes each finding; None for none.
+        identifies: Whether each finding has an ``identity``, for which every byte that it is about is read; it has one
+            anyway if the policy accepts any.
         apart: Sources of rye's own items, if these are counted separately.
         needs_own: Whether having only rye's own items is a fault.
         counts: Number of items by verdict, so far, without those of rye and of nested repositories.
@@ -86,6 +89,7 @@ class Verification:
     named: frozenset[str] = frozenset()
     audience: str = ""
     fixes: Adviser | None = None
+    identifies: bool = True
     apart: frozenset[str] = frozenset()
     needs_own: bool = False
     counts: Counter[str] = field(default_factory=Counter)
@@ -145,9 +149,8 @@ class Verification:
                 yield entry
             else:
                 self.violations += 1
-                violation, change = entry
-                advice = self.fixes.of_list(violation, change) if self.fixes else ("", "")
-                yield self._counted(Finding(violation, change.code, change.message, *advice))
+                change = entry.change
+                yield self._finding(entry, change.code, change.message)
         if self.needs_own and not (self.items or self.nested or self.findings or self.accepted or self.unchecked):
             nothing = _nothing_own(self.base)
             self.unchecked.append(nothing)
@@ -167,17 +170,17 @@ class Verification:
         audience = self.audience if outcome.space == Space.PROJECT else ""
         if outcome.signature.verdict is not Verdict.TRUSTED:
             hidden = f"; hidden text: {outcome.hidden}" if outcome.hidden else ""
-            yield self._finding(outcome, outcome.signature.code, f"{outcome.signature.reason}{hidden}")
+            yield self._failed(outcome, outcome.signature.code, f"{outcome.signature.reason}{hidden}")
             return
         if audience and outcome.signature.audience != audience:  # a verdict about the key does not mention the audience
-            yield self._finding(outcome, "audience", audience_words(outcome.signature.audience, audience))
+            yield self._failed(outcome, "audience", audience_words(outcome.signature.audience, audience))
             return
         if outcome.hidden:
-            yield self._finding(outcome, "hidden-text", f"hidden text: {outcome.hidden}")
+            yield self._failed(outcome, "hidden-text", f"hidden text: {outcome.hidden}")
             return
         for demand in demands:
             if fault := demand.fault(outcome, self.now):
-                yield self._finding(outcome, *fault)
+                yield self._failed(outcome, *fault)
                 return
         yield outcome
 
@@ -191,30 +194,31 @@ class Verification:
         skill = skill_of(item.root, item.file.rel_path)
         return f"{item.root.path}/{skill}" if skill else ""
 
-    def _finding(self, item: VerifiedItem, code: str, reason: str) -> VerifiedItem | Finding:
+    def _failed(self, item: VerifiedItem, code: str, reason: str) -> VerifiedItem | Finding:
         """Return a finding; of the files of a skill only for the first, which is ``SKILL.md`` if all are verified."""
         skill, kind = self._skill_of(item), code if item.signature.verdict is Verdict.TRUSTED else item.verdict
         if skill and self._skills.setdefault((skill, kind), item.path) != item.path:
             return item
         self.checks.fail(skill or item.path)
-        advice = self.fixes.of_item(item, code) if self.fixes else ("", "")
-        return self._counted(Finding(item, code, reason, *advice))
+        return self._finding(item, code, reason, skill)
 
-    def _counted(self, finding: Finding) -> Finding:
-        """Return a finding with its identity, and count it as accepted by the policy or as a finding."""
-        path, item = Path(finding.item.path), finding.item
-        place = path.relative_to(self.base) if path.is_relative_to(self.base) else path
-        name = "".join(map(_visible, place.as_posix()))
-        digest = self._digests.of(item)
-        identity = Accepted(name, mode_of(path, self.base), finding.code, digest)
+    def _finding(self, item: VerifiedItem | Violation, code: str, reason: str, skill: str = "") -> Finding:
+        """Return a finding, counted as one that the policy accepts or as one that it does not."""
+        advice = Advice("", "")
+        if self.fixes is not None:
+            advice = self.fixes.of_item(item, code) if isinstance(item, VerifiedItem) else self.fixes.of_list(item)
+        identity = None
+        if self.identifies or self.policy.accepted:
+            path = Path(item.path)
+            place = path.relative_to(self.base) if path.is_relative_to(self.base) else path
+            name = "".join(map(_visible, place.as_posix()))
+            identity = Accepted(name, mode_of(path, self.base), code, self._digests.of(item, skill))
         accepted = identity in self.policy.accepted
-        if isinstance(item, Violation):
-            finding = replace(finding, item=replace(item, digest=digest))
         self.accepted += accepted
         self.findings += not accepted
         if nested := self.repositories.of(item.root):
             nested.findings += not accepted
-        return replace(finding, identity=identity, accepted=accepted)
+        return Finding(item, code, reason, advice, identity, accepted)
 
     def report(self) -> VerifyReport:
         """Return the result so far, without the items."""
@@ -228,12 +232,12 @@ class Verification:
         )
 
     def complete(self, after_entry: Callable[[], None] = lambda: None) -> VerifyReport:
-        """Verify everything and return the result, without fixes.
+        """Verify everything and return the result, without its findings.
 
         Args:
             after_entry: Called after each entry; an exception from it ends the verification.
         """
-        self.fixes = None
+        self.fixes, self.identifies = None, False
         items = []
         for entry in self:
             after_entry()
@@ -254,10 +258,14 @@ def start_verification(
     require_list: bool = False,
     strict: bool = False,
     digests: bool = False,
+    identifies: bool = True,
     processes: int | None = 1,
     progress: Progress | None = None,
 ) -> Verification:
-    """Prepare the result of :meth:`rye.Registry.check`; the same arguments, and those of :func:`stream_outcomes`."""
+    """Prepare the result of :meth:`rye.Registry.check`; the same arguments, and those of :func:`stream_outcomes`.
+
+    ``identifies`` is as in :class:`Verification`.
+    """
     needs_own, space = space is None and not texts, space or "all"
     check(VERIFIED_SPACE, space)
     demanded = (
@@ -277,7 +285,7 @@ def start_verification(
     if layout.audience and not any(root.space is Space.PROJECT for root in outcomes.roots):
         outcomes.warnings += (f"the audience {layout.audience!r} is of a project, and no project is verified",)
     checks = ListChecks(outcomes, require_list, strict, demanded)
-    fixes = Adviser.find(outcomes.named, layout.audience)
+    fixes = Adviser.find(outcomes.named, layout.audience, outcomes.roots)
     found = {repository.real: repository for target in outcomes.targets for repository in target.below.repositories}
     repositories = RepositoryChecks(
         found, layout.project or Path.cwd(), tuple(map(real_path, without or ())), strict=strict
@@ -294,6 +302,7 @@ def start_verification(
         named,
         layout.audience,
         fixes,
+        identifies,
         apart=frozenset(apart),
         needs_own=needs_own,
     )

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache, partial
-from hashlib import sha256
 from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any, Final, cast
@@ -43,7 +42,7 @@ _Inspected = tuple[Root, ItemFile, bytes, Place, Evidence, str]
 _NOTHING: Mapping[str, str] = {}
 _TYPES = {item_type: item_type.value for item_type in ItemType}
 _V2 = EnvelopeFormat.V2.value
-_TRUSTED, _UNSIGNED = Verdict.TRUSTED, Verdict.UNSIGNED
+_UNSIGNED = Verdict.UNSIGNED
 _INSIDE = Placement.FRONT_MATTER
 _SHEBANGS = (b"#!", BOM + b"#!")
 
@@ -95,12 +94,11 @@ class Verifier:
                 _with_declared(evidence, data, file, origin)
             except ItemError as error:
                 return Unchecked.of(error, f"{root.path}/{file.rel_path}")
-        digest = ""
-        if self.digests or signature.verdict is not _TRUSTED:
-            digest = sha256(f"{listed}\n".encode() + data if listed else data).hexdigest()
         line = _line(data, file.suffix, evidence)
         hidden = "; ".join(filter(None, (describe_hidden(data, file.suffix), hidden)))
-        return VerifiedItem(root, file, signature, line, digest, len(data), hidden)
+        return VerifiedItem.of(
+            root, file, signature, data, line=line, hidden=hidden, listed=listed, digests=self.digests
+        )
 
 
 _Content = tuple[bytes, Detached] | ItemError

@@ -283,7 +283,7 @@ def repository_that_starts_programs(arena: Arena) -> None:
             (item,) = arena.sim.registry().verify(space="project").items
             adviser = replace(Adviser.find(), signers=Signers)
             assert adviser.of_item(item, item.signature.code).command == ""
-            assert adviser.was_signed(item.root, "tools/demo/hello.py")
+            assert adviser.originals.was_signed(item.root, "tools/demo/hello.py", item.content_digest)
         shutil.rmtree(folder / ".git")
     assert not (project / "x").exists()
 

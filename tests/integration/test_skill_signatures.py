@@ -216,6 +216,7 @@ def test_attack_a_second_skill_changed_beside_an_accepted_one(skills: Skills, tm
     """A finding accepted of one skill accepts no further change of it, and none of another."""
     policy, first = tmp_path / "policy.yaml", skills.write("pdf/forms.md", "# Other\n")
     (finding,) = (each for each in skills.registry().check(str(skills.folder)) if isinstance(each, Finding))
+    assert finding.identity
     accept_findings(policy, [finding.identity])
 
     def status() -> int:

@@ -33,9 +33,7 @@ from rye.search.explain import MISS_REASONS
 from rye.search.fields import KEYWORD_FIELDS, STATES, TEXT_FIELDS
 from rye.search.results import SearchResponse, SearchResult, SectionHit
 from rye.trust.model import Signature
-from rye.trust.reasons import REASONS
-from rye.verify.advice import REMEDIES, Remedy
-from rye.verify.policy import POLICY_REASONS
+from rye.trust.reasons import LIST_REMEDIES, POLICY_REMEDIES, REASONS, Remedy
 
 SOURCE = Path(rye.__file__).parent
 PAGE = SOURCE.parent / "items" / "knowledge" / "rye" / "reference.md"
@@ -75,8 +73,8 @@ def page() -> str:
         "query_errors": _table("Code | Example | What it says | What to do", _flaw_rows()),
         "errors": _table("Code | Class | What it says | What to do", _error_rows()),
         "misses": _table("Code | Meaning", _coded(MISS_REASONS)),
-        "list_findings": _table("Code | What to do", ((f"`{code}`", *_steps(fix)) for code, fix in REMEDIES.items())),
-        "policy_findings": _table("Code | Meaning", _coded(POLICY_REASONS)),
+        "list_findings": _table("Code | What to do", _remedy_rows(LIST_REMEDIES)),
+        "policy_findings": _table("Code | What to do", _remedy_rows(POLICY_REMEDIES)),
         "doctor_findings": _table("Code | Meaning", _coded(DOCTOR_CODES)),
         "reasons": _table("Code | Verdict | What it says | What to do", _reason_rows()),
     }
@@ -326,18 +324,22 @@ def _flaw_rows() -> Iterator[list[str]]:
 
 def _reason_rows() -> Iterator[list[str]]:
     for code, reason in REASONS.items():
-        command, _, note = reason.remedy.partition("# ")
-        steps = [f"`{command.strip()}`" if command.strip() else "", note]
-        yield [f"`{code}`", str(reason.verdict), _blanks(reason.words), _blanks(": ".join(filter(None, steps)))]
+        yield [f"`{code}`", str(reason.verdict), _blanks(reason.words), _blanks(_steps(reason.remedy))]
 
 
 def _coded(meanings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     return ((f"`{code}`", meaning) for code, meaning in meanings.items())
 
 
-def _steps(fix: Remedy) -> list[str]:
-    command = f"; if it is yours: `{fix.command}`" if fix.command else ""
-    return [f"{fix.words}{command}"]
+def _remedy_rows(remedies: Mapping[str, Remedy]) -> Iterator[tuple[str, str]]:
+    """Yield a row for each code; what a signer does is the same for all but the list, so it stands there alone."""
+    for code, remedy in remedies.items():
+        own = "; if it is yours: `rye sign --list`" if "--list" in remedy.sign else ""
+        yield f"`{code}`", f"{_steps(remedy)}{own}".replace("{where}", "")
+
+
+def _steps(remedy: Remedy) -> str:
+    return ": ".join(filter(None, (f"`{remedy.command}`" if remedy.command else "", remedy.words)))
 
 
 def _error_rows() -> Iterator[list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -84,10 +84,17 @@ def verify(target: tuple[str, ...], **options: Any) -> int:
         refuse("exclude", because="with a TARGET: name what is to be verified")
     where = take_where(options)
     with progress_bar("verifying") as progress:
-        return _answer(_run(where, target, options, progress), options, form, progress)
+        run = _run(where, target, options, progress, identifies=options["accept"] or form in _IDENTIFYING)
+        return _answer(run, options, form, progress)
 
 
-def _run(where: Where, target: tuple[str, ...], options: dict[str, Any], progress: Progress) -> Verification:
+_IDENTIFYING: Final = frozenset({"json", "jsonl", "sarif"})
+"""Formats that show the key by which a policy accepts a finding."""
+
+
+def _run(
+    where: Where, target: tuple[str, ...], options: dict[str, Any], progress: Progress, *, identifies: bool
+) -> Verification:
     from rye.verify.run import start_verification
 
     return start_verification(
@@ -99,6 +106,7 @@ def _run(where: Where, target: tuple[str, ...], options: dict[str, Any], progres
         policy=_policy(options),
         require_list=options["require_list"],
         strict=options["strict"],
+        identifies=identifies,
         processes=None,
         progress=progress,
     )
@@ -155,6 +163,6 @@ def _accept(run: Verification, path: Path, progress: IndexProgress) -> int:
     if run.status == 2:
         note("nothing was accepted: something could not be checked, or there was nothing to check")
         return 2
-    beside = accept_findings(path, [finding.identity for finding in findings])
+    beside = accept_findings(path, filter(None, (finding.identity for finding in findings)))
     say(f"{plural(len(findings), 'finding')} accepted in {beside}")
     return 0

@@ -13,8 +13,7 @@ from rye._text import inline
 from rye.cli.render.parts import shown_path
 from rye.cli.terminal import file_uri, json_text
 from rye.trust.model import Verdict
-from rye.trust.reasons import REASONS
-from rye.verify.policy import POLICY_REASONS
+from rye.trust.reasons import LIST_REMEDIES, POLICY_REMEDIES, REASONS
 from rye.verify.report import Finding, Unchecked, VerifiedItem
 from rye.verify.run import Verification
 
@@ -63,10 +62,8 @@ def _advised(finding: Finding) -> Iterator[str]:
 
 def render_sarif(run: Verification) -> Iterator[str]:
     """Yield SARIF 2.1.0: a rule for each code, a result for each finding; accepted findings are suppressed."""
-    from rye.verify.advice import REMEDIES
-
     codes = [code for code, reason in REASONS.items() if reason.verdict is not Verdict.TRUSTED]
-    codes += [*POLICY_REASONS, *REMEDIES]
+    codes += [*POLICY_REMEDIES, *LIST_REMEDIES]
     codes = [*dict.fromkeys(codes)]
     driver = {"name": "rye", "rules": [_rule(code) for code in codes]}
     yield f'{{"$schema": {_compact(_SCHEMA)}, "version": "2.1.0", "runs": [{{'
@@ -108,8 +105,9 @@ def _warning(row: Mapping[str, Any]) -> dict[str, Any]:
 def _rule(code: str) -> dict[str, Any]:
     """Return the SARIF rule for a reason code."""
     reason = REASONS.get(code)
-    page = "signing" if reason else "ci" if code in POLICY_REASONS else "trust"
-    text = f"The item is {reason.verdict}" if reason else POLICY_REASONS.get(code, "The list is violated")
+    page, text = ("ci", "The policy is not met") if code in POLICY_REMEDIES else ("trust", "The list is violated")
+    if reason:
+        page, text = "signing", f"The item is {reason.verdict}"
     return {
         "id": code,
         "shortDescription": {"text": f"{text} ({code})"},
@@ -130,7 +128,7 @@ def _result(finding: Finding, codes: list[str]) -> dict[str, Any]:
         "level": "error",
         "message": {"text": inline("; ".join((f"{item.ref} is {item.verdict}: {finding.reason}", *_advised(finding))))},
         "locations": [location],
-        "partialFingerprints": {"ryeFinding/v1": finding.identity.key},
+        "partialFingerprints": {"ryeFinding/v1": finding.identity.key} if finding.identity else {},
         "properties": {"verdict": item.verdict, "fix": finding.fix, "note": finding.note},
     }
     if finding.accepted:

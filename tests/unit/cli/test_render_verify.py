@@ -15,9 +15,8 @@ from rye.cli.render.machine import FORMATS
 from rye.cli.render.verify import render_text
 from rye.cli.terminal import PLAIN
 from rye.trust.model import Verdict
-from rye.trust.reasons import REASONS
-from rye.verify.advice import REMEDIES
-from rye.verify.policy import POLICY_REASONS, Demand, Policy
+from rye.trust.reasons import LIST_REMEDIES, POLICY_REMEDIES, REASONS
+from rye.verify.policy import Demand, Policy
 from rye.verify.report import Finding, Unchecked, VerifiedItem
 from rye.verify.run import Verification
 from tests.support.outcomes import judged
@@ -69,6 +68,7 @@ def test_an_item_that_the_policy_refuses_has_no_tick() -> None:
         assert lines[0].startswith(f"{mark} trusted" if mark else "0 items")
     (finding,) = run(item(), policy=Policy(demand))
     assert isinstance(finding, Finding)
+    assert finding.identity
     accepted = run(item(), policy=Policy(demand, accepted=frozenset({finding.identity})))
     assert next(iter(render_text(accepted, PLAIN, verbose=True, complain=lambda _: None))).startswith("✓ trusted")
 
@@ -134,8 +134,8 @@ def test_sarif_names_rule_place_and_fingerprint() -> None:
     (invocation,) = sarif["invocations"]
     assert (invocation["executionSuccessful"], invocation["exitCode"]) == (False, 2)
     ids = {rule["id"] for rule in rules}
-    of_items = {code for code, each in REASONS.items() if each.verdict is not Verdict.TRUSTED} | set(POLICY_REASONS)
-    assert ids == of_items | set(REMEDIES)
+    of_items = {code for code, each in REASONS.items() if each.verdict is not Verdict.TRUSTED} | set(POLICY_REMEDIES)
+    assert ids == of_items | set(LIST_REMEDIES)
 
 
 def test_junit_has_a_case_for_each_item() -> None:
@@ -184,6 +184,7 @@ def test_what_the_policy_accepts_is_marked_in_every_format() -> None:
     bad = item("digest")
     (finding,) = run(bad)
     assert isinstance(finding, Finding)
+    assert finding.identity
     made = {form: run(bad, policy=Policy(accepted=frozenset({finding.identity}))) for form in FORMATS}
     texts = {form: written(form, each) for form, each in made.items()}
     assert {each.status for each in made.values()} == {0}

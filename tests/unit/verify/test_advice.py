@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import click
@@ -21,11 +22,10 @@ from rye.spaces import git
 from rye.spaces.model import ItemFile, Root, Space
 from rye.trust.list import Change
 from rye.trust.model import Verdict
-from rye.trust.reasons import REASONS
+from rye.trust.reasons import LIST_REMEDIES, POLICY_REMEDIES, REASONS
 from rye.trust.trust_set import TrustSet
-from rye.verify.advice import REMEDIES, Adviser, Signers
+from rye.verify.advice import Adviser, Signers
 from rye.verify.originals import Originals
-from rye.verify.policy import POLICY_REASONS
 from rye.verify.report import VerifiedItem, Violation
 from tests.support.outcomes import HOLDER, judged
 from tests.support.signed import ANN, BEA, EVE, NOW, entry
@@ -68,7 +68,7 @@ HOSTILE = (
 )
 
 
-MINE = {code for code in CODES if REASONS[code].signing}
+MINE = {code for code in CODES if REASONS[code].remedy.sign}
 OTHER = Signers({BEA.public.fingerprint: ""}, TrustSet((entry(BEA),)), NOW)
 
 
@@ -89,11 +89,11 @@ def item(code: str, name: str = "demo/a", *, space: str = "project", base: str =
     return judged(name, told, space=space, bundle=bundle, root=f"{base}/.ai")
 
 
-def violation(code: str, name: str = "demo/a", *, space: str = "project", base: str = "/p") -> tuple[Violation, Change]:
+def violation(code: str, name: str = "demo/a", *, space: str = "project", base: str = "/p") -> Violation:
     """Return how a file differs from a list, or what is wrong with the list."""
     path = "rye.list" if code.startswith("list-") else f"tools/{name}.py"
     root = Root(Space(space), Path(base, ".ai"), "shop" if space == "system" else "")
-    return Violation(root, "file", path, f"{base}/.ai/{path}", ""), Change(code, path, "words")
+    return Violation(root, f"{base}/.ai/{path}", Change(code, path, "words"))
 
 
 def run(shell: str, script: str, folder: Path, **variables: str) -> str:
@@ -119,10 +119,10 @@ def commands(name: str = "demo/a") -> Iterator[tuple[str, Advice]]:
         for fixes in (held("/p", "/p"), held("/elsewhere", "/other"), held(""), Adviser("/p", "/p")):
             for code in CODES:
                 yield code, fixes.of_item(item(code, name, space=space), code)
-            for code in POLICY_REASONS:
+            for code in POLICY_REMEDIES:
                 yield code, fixes.of_item(item(code, name, space=space), code)
-            for code in REMEDIES:
-                yield code, fixes.of_list(*violation(code, name, space=space))
+            for code in LIST_REMEDIES:
+                yield code, fixes.of_list(violation(code, name, space=space))
 
 
 def parse(words: list[str]) -> Mapping[str, object]:
@@ -149,7 +149,7 @@ def test_every_fix_is_a_command_that_parses() -> None:
             assert words[0] in {"rye", "export"}, fix
             assert words[0] != "rye" or parse(words[1:]), fix
         assert all(parse(shlex.split(part)[1:]) for part in fix.words.split(": ") if part.startswith("rye ")), fix
-    assert seen == {*CODES, *POLICY_REASONS, *REMEDIES}
+    assert seen == {*CODES, *POLICY_REMEDIES, *LIST_REMEDIES}
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -167,12 +167,12 @@ def test_a_hostile_name_in_what_fixes_it(name: str) -> None:
 def test_signing_is_for_holders_of_a_counting_key() -> None:
     """For an unsigned item or their own; what is altered or somebody else's is compared with the original instead."""
     nobody, other = Adviser("/p", "/p"), replace(held("/p", "/p"), signers=lambda: OTHER)
-    for code in (*CODES, *POLICY_REASONS):
+    for code in (*CODES, *POLICY_REMEDIES):
         verdict = REASONS[code].verdict if code in REASONS else Verdict.TRUSTED
         mine, theirs = held("/p", "/p").of_item(item(code), code), other.of_item(item(code), code)
         assert not nobody.of_item(item(code), code).command.startswith("rye sign")
         assert theirs.command.startswith("rye sign") == (verdict is Verdict.UNSIGNED)
-        assert (mine.command.startswith("rye sign")) == (code in {*MINE, *POLICY_REASONS} - {"signer", "hidden-text"})
+        assert (mine.command.startswith("rye sign")) == (code in {*MINE, *POLICY_REMEDIES} - {"signer", "hidden-text"})
         assert verdict is not Verdict.TAMPERED or "list" in code or "again from its source" in theirs.words
         is_edited = code in {"digest", "line-ends", "skill-changed", "skill-rewritten", "list-changed"}
         assert mine.words.startswith("changed after it was signed: ") == is_edited
@@ -184,9 +184,9 @@ def test_signing_is_for_holders_of_a_counting_key() -> None:
     assert fix.command == "rye sign tool:demo/a --key release"
     own = held("/p", "/p").of_item(item("audience"), "audience")
     assert (own.command, "--audience" in own.words) == ("rye sign tool:demo/a", True)
-    for code in REMEDIES:
-        assert "rye sign" not in nobody.of_list(*violation(code)).command
-        assert "rye sign" not in held("/p", "/p").of_list(*violation(code)).command
+    for code in LIST_REMEDIES:
+        assert "rye sign" not in nobody.of_list(violation(code)).command
+        assert "rye sign" not in held("/p", "/p").of_list(violation(code)).command
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -223,9 +223,10 @@ def test_attack_a_commit_that_names_too_many_files_leaves_nothing_to_be_signed(
 ) -> None:
     """Where nobody can look whether a file was signed, it counts as one that was."""
     lay_repository(tmp_path)
-    assert not Originals(Root(Space.PROJECT, tmp_path)).was_signed("knowledge/a.md")
+    root, digest = Root(Space.PROJECT, tmp_path), sha256(b"# A\n").hexdigest()
+    assert not Originals().was_signed(root, "knowledge/a.md", digest)
     monkeypatch.setattr(git, "MAX_OUTPUT", 10)
-    assert Originals(Root(Space.PROJECT, tmp_path)).was_signed("knowledge/a.md")
+    assert Originals().was_signed(root, "knowledge/a.md", digest)
 
 
 def lay_repository(folder: Path) -> None:

@@ -236,6 +236,7 @@ def test_attack_an_accepted_file_turned_into_something_else(tmp_path: Path, sim:
     path.chmod(0o644)
     (finding,) = sim.registry().check(space="project")
     assert isinstance(finding, Finding)
+    assert finding.identity
     assert finding.identity[:3] == (".ai/tools/x/legacy.py", "100644", "no-envelope")
     accept_findings(policy, [finding.identity])
 
@@ -349,7 +350,7 @@ def test_attack_an_accepted_finding_about_a_list_hides_the_next_list(tmp_path: P
     policy = tmp_path / "policy.yaml"
     listed(listing, key=EVE)
     known = listing.registry().check(space="project")
-    accept_findings(policy, [each.identity for each in known if isinstance(each, Finding)])
+    accept_findings(policy, [each.identity for each in known if isinstance(each, Finding) and each.identity])
 
     def codes_of() -> list[str]:
         run = listing.registry().check(space="project", policy=policy)
