@@ -160,14 +160,6 @@ class Advice(NamedTuple):
     command: str
     words: str
 
-    @classmethod
-    def read(cls, text: str) -> Advice:
-        """Split ``COMMAND  # WORDS``; a text that begins with ``# `` has no command."""
-        if text.startswith("# "):
-            return cls("", text[2:])
-        command, _, words = text.partition("  # ")
-        return cls(command, words)
-
     def labelled(self, label: str = "fix") -> tuple[tuple[str, str], ...]:
         """Return the lines to show, each with its label; the words are a note."""
         return tuple(row for row in ((label, self.command), ("note", self.words)) if row[1])

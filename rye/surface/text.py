@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from rye._text import Advice, column, inline
@@ -91,9 +92,10 @@ def remedy(loaded: LoadedItem, audience: str = "") -> Advice:
     if loaded.signature.code not in REASONS:
         return Advice("", "")
     from rye.verify.advice import Adviser
-    from rye.verify.report import VerifiedItem
+    from rye.verify.report import VerifiedItem, conflict_in
 
-    item = VerifiedItem.of(loaded.root, loaded.file, loaded.signature, loaded.data)
+    digest, conflict = sha256(loaded.data).hexdigest(), conflict_in(loaded.data, loaded.signature.code)
+    item = VerifiedItem(loaded.root, loaded.file, loaded.signature, content_digest=digest, conflict=conflict)
     return Adviser.find(audience=audience).of_item(item, loaded.signature.code)
 
 

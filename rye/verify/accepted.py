@@ -105,25 +105,35 @@ def _bad(path: Path, line: int, problem: str) -> ArgumentError:
 
 
 @dataclass(frozen=True, slots=True)
-class Digests:
-    """Digests over all that findings are about; each file is read once.
+class Identities:
+    """Finds what identifies a finding, which covers every byte that it is about; each file is read once.
 
     Attributes:
-        base: The folder that is verified. A link that leads out of it and of the finding's own project is not read.
+        base: The folder that is verified, to which paths are relative. A link that leads out of it and of the finding's
+            own project is not read.
     """
 
     base: Path
     _files: dict[str, str] = field(default_factory=dict)
 
-    def of(self, item: VerifiedItem | Violation, skill: str = "") -> str:
+    def of(self, item: VerifiedItem | Violation, code: str, skill: str) -> Accepted:
+        """Return the identity of a finding.
+
+        Args:
+            item: What the finding is about.
+            code: The code of the finding.
+            skill: The folder of the signed skill that contains an item; empty if there is none.
+        """
+        path = Path(item.path)
+        place = path.relative_to(self.base) if path.is_relative_to(self.base) else path
+        name = "".join(map(_visible, place.as_posix()))
+        return Accepted(name, _mode_of(path, self.base), code, self._digest(item, skill))
+
+    def _digest(self, item: VerifiedItem | Violation, skill: str) -> str:
         """Return the digest of what a finding is about; :data:`UNREADABLE` if not every byte can be read.
 
         An item has that of the bytes that were judged, one of a signed skill that of all files of the skill. What is
         missing has the digest that was listed.
-
-        Args:
-            item: What the finding is about.
-            skill: The folder of the signed skill that contains an item; empty if there is none.
         """
         if isinstance(item, VerifiedItem) and not skill:
             return item.digest
@@ -166,6 +176,27 @@ class Digests:
                 if place not in self._files:
                     self._files[place] = _of_file(place)
                 yield ListedFile(name, PROGRAM if mode & 0o111 else PLAIN, self._files[place])
+
+
+def _visible(char: str) -> str:
+    """Return a character, escaped if it is invisible or a backslash, so that two names never look the same."""
+    return char if char.isprintable() and char != "\\" else char.encode("unicode_escape").decode("ascii")
+
+
+def _mode_of(path: Path, base: Path) -> str:
+    """Return the mode of a path's target, as in :class:`rye.verify.report.Accepted`.
+
+    A link is recorded if it is the file itself or a folder above it that lies below ``base``.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return "120000" if path.is_symlink() else ""
+    if stat.S_ISDIR(mode):
+        return "040000"
+    above = (folder for folder in (path, *path.parents) if folder != base and folder.is_relative_to(base))
+    kind = "12" if path.is_symlink() or any(folder.is_symlink() for folder in above) else "10"
+    return f"{kind}{'0755' if mode & 0o111 else '0644'}"
 
 
 def _of_file(path: str) -> str:

@@ -33,7 +33,7 @@ from rye.spaces.uncovered import beside_warning
 from rye.spaces.walk import Walk
 from rye.trust.list import LIST_FILE, Change, ListClaim, ListedFile, ListFault, ListState
 from rye.trust.trust_store import TRUSTED_FOLDER
-from rye.verify.policy import Policy
+from rye.verify.policy import NO_DEMAND, Policy, Signed
 from rye.verify.report import Unchecked, Violation
 
 if TYPE_CHECKING:
@@ -179,10 +179,10 @@ class ListChecks:
                 yield Change("list-signers", LIST_FILE, words)
         state = self._state(root)
         if isinstance(state, ListClaim):
-            signers = [signer.fingerprint for signer in state.signers]
-            is_named = root in self.stream.named
-            for each in self.policy.demands_on_lists(str(root.space), is_named=is_named):
-                if fault := each.list_fault(signers):
+            signed = Signed(tuple(signer.fingerprint for signer in state.signers), is_list=True)
+            mine = self.policy.demand(root.list_place, is_named=root in self.stream.named)
+            for each in (mine or NO_DEMAND, self.policy.also):
+                if fault := each.fault(signed, self.stream.verifier.now):
                     yield Change(fault.code, LIST_FILE, fault.reason)
 
     def _uncovered(self, root: Root) -> Iterator[Violation | Unchecked]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -44,9 +43,8 @@ class Originals:
 
     def __init__(self, roots: Iterable[Root] = ()) -> None:
         self._roots = tuple(roots)
-        self._lists: dict[Root, Mapping[str, ListedFile]] = {}
         self._commits: dict[Root, _Commit] = {}
-        self._authors: dict[Root, Mapping[str, str]] = {}
+        self._listed, self._authors = cache(_listed), cache(_authors)
 
     def earlier(self, item: VerifiedItem) -> Earlier:
         """Return what the advice on an item depends on. Bundles are never signed here, so nothing is looked up."""
@@ -86,19 +84,10 @@ class Originals:
         git = "git" if is_here else f"git -C {quote(str(folder))}"
         if not all(is_blob(_read(commit.folder / name), blob) for name, blob in inside.items()):
             return f"`{git} diff HEAD -- {quote(where)}`"
-        if root not in self._authors:
-            self._authors[root] = authors(folder, [f"{folder}/{name}" for name in commit.below(root)])
-        whole = f"{folder}/{path}"
-        who = next((author for file, author in self._authors[root].items() if is_within(file, whole)), "")
+        whole, known = f"{folder}/{path}", self._authors(root, commit)
+        who = next((author for file, author in known.items() if is_within(file, whole)), "")
         by = f" (last committed by {quote(who)})" if who else ""
         return f"`{git} log -p -- {quote(where)}`{by}"
-
-    def _listed(self, root: Root) -> Mapping[str, ListedFile]:
-        if root not in self._lists:
-            self._lists[root] = {}
-            with suppress(EnvironmentFault, SigningError):
-                self._lists[root] = parse_list(read_list(root.path) or b"").files
-        return self._lists[root]
 
     def _commit(self, root: Root) -> _Commit:
         """Return the last commit of the repository of a root; of the root alone if the whole is too much to list."""
@@ -130,12 +119,6 @@ class _Commit:
         place = self._places[root]
         return path if place == os.curdir else f"{place}/{path}"
 
-    def below(self, root: Root) -> list[str]:
-        """Return the paths below a root of its items, or of all files in the folder of a client."""
-        start = len(self.name(root, ""))
-        names = (name[start:] for name in self.files or () if name.startswith(self.name(root, "")))
-        return [path for path in names if root.client or root.find(path)]
-
     @cached_property
     def signed(self) -> Mapping[str, str] | None:
         """The items with a signature line, each with the SHA-256 of its content; None if they are too long."""
@@ -150,6 +133,21 @@ class _Commit:
         pairs = zip(names, contents, strict=False)
         lines = ((name, content) for name, content in pairs if find_envelope(content, suffix_of(name)) is not None)
         return {name: sha256(content).hexdigest() for name, content in lines}
+
+
+def _listed(root: Root) -> Mapping[str, ListedFile]:
+    """Return the rows of the list of a root, whoever signed it."""
+    try:
+        return parse_list(read_list(root.path) or b"").files
+    except (EnvironmentFault, SigningError):
+        return {}
+
+
+def _authors(root: Root, commit: _Commit) -> Mapping[str, str]:
+    """Return who last committed each item of a root, or each file in the folder of a client, by absolute path."""
+    inside = commit.name(root, "")
+    paths = (name.removeprefix(inside) for name in commit.files or () if name.startswith(inside))
+    return authors(root.path, [f"{root.path}/{path}" for path in paths if root.client or root.find(path)])
 
 
 def _is_item(name: str, roots: Mapping[str, Sequence[Root]]) -> bool:

@@ -37,9 +37,9 @@ from rye.items.scope import Scope, parse_scope
 from rye.spaces.model import Space
 from rye.trust.keys import refuse_key_text
 from rye.trust.line import check_audience
-from rye.trust.model import BY_LIST, OMS, EnvelopeFormat, as_utc, signer_words
+from rye.trust.model import BY_LIST, OMS, EnvelopeFormat, Place, as_utc, signer_words
 from rye.verify.accepted import MAX_ACCEPTED_FILE, accepted_path, read_accepted, write_accepted
-from rye.verify.report import Accepted, VerifiedItem
+from rye.verify.report import Accepted
 
 MAX_POLICY_FILE: Final = 1 << 20
 """Maximum size in bytes of a policy file."""
@@ -61,9 +61,24 @@ class PolicyFault(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """The demands on one item. An empty value or None makes no demand.
+class Signed(NamedTuple):
+    """How an item or a list is signed.
+
+    Attributes:
+        signers: The keys that signed it.
+        format: The format of the signatures.
+        signed_at: When it was signed, for an item.
+        is_list: Whether it is a list, whose time is demanded nowhere; it meets ``list`` as a format too.
+    """
+
+    signers: tuple[str, ...]
+    format: str = str(EnvelopeFormat.V2)
+    signed_at: str = ""
+    is_list: bool = False
+
+
+class Demand(NamedTuple):
+    """The demands on one item or list. An empty value or None makes no demand.
 
     Attributes:
         signers: Fingerprints, 64 hex digits; one of these keys must have signed.
@@ -80,39 +95,26 @@ class Demand:
     not_before: datetime | None = None
     spaces: tuple[str, ...] = (str(Space.PROJECT),)
 
-    def fault(self, item: VerifiedItem, now: datetime) -> PolicyFault | None:
-        """Return the first demand on signer, format or age that an item does not meet; its verdict is not looked at."""
-        signature = item.signature
-        if self.signers and signature.signer not in self.signers:
-            words = f"signed with {signer_words(signature.signer)}, not by one of the signers demanded"
-            return PolicyFault("signer", words)
-        if self.formats and signature.format not in self.formats:
-            words = " or ".join(self.formats)
-            return PolicyFault("format", f"its signature is {signature.format}, {words} is demanded")
-        return self._age_fault(item, now) if self.max_age or self.not_before else None
+    def fault(self, signed: Signed, now: datetime) -> PolicyFault | None:
+        """Return the first demand on signer, format or age that is not met; no verdict is looked at."""
+        if self.signers and set(self.signers).isdisjoint(signed.signers):
+            keys, what = " and ".join(map(signer_words, signed.signers)), "the list is " if signed.is_list else ""
+            return PolicyFault("signer", f"{what}signed with {keys}, not by one of the signers demanded")
+        if self.formats and not {signed.format, BY_LIST if signed.is_list else ""} & set(self.formats):
+            what = "the list has signatures of" if signed.is_list else "its signature is"
+            return PolicyFault("format", f"{what} {signed.format}, {' or '.join(self.formats)} is demanded")
+        is_dated = bool(self.max_age or self.not_before) and not signed.is_list
+        return self._age_fault(signed, now) if is_dated else None
 
-    def list_fault(self, signers: Sequence[str]) -> PolicyFault | None:
-        """Return the first demand on signer or format that a list does not meet, given the keys that signed it."""
-        if self.signers and not set(signers) & set(self.signers):
-            keys = " and ".join(map(signer_words, signers))
-            return PolicyFault("signer", f"the list is signed with {keys}, not by one of the signers demanded")
-        if self.formats and not {EnvelopeFormat.V2, BY_LIST} & set(self.formats):
-            return PolicyFault("format", f"the list has signatures of v2, {' or '.join(self.formats)} is demanded")
-        return None
-
-    def _age_fault(self, item: VerifiedItem, now: datetime) -> PolicyFault | None:
-        signature = item.signature
-        if signature.format != EnvelopeFormat.V2:
-            words = f"a {signature.format} signature does not cover its time, so its age is not known"
+    def _age_fault(self, signed: Signed, now: datetime) -> PolicyFault | None:
+        if signed.format != EnvelopeFormat.V2:
+            words = f"a {signed.format} signature does not cover its time, so its age is not known"
             return PolicyFault("undated", words)
-        signed = datetime.fromisoformat(signature.signed_at)
-        if signed > now + _SKEW:
-            return PolicyFault("dated-ahead", f"its signature is dated {signature.signed_at}, which is in the future")
+        moment, dated = datetime.fromisoformat(signed.signed_at), f"its signature is dated {signed.signed_at}"
+        if moment > now + _SKEW:
+            return PolicyFault("dated-ahead", f"{dated}, which is in the future")
         oldest = max(filter(None, (self.not_before, now - self.max_age if self.max_age else None)))
-        if signed < oldest:
-            words = f"its signature is dated {signature.signed_at}, before {oldest:%Y-%m-%dT%H:%M:%SZ}"
-            return PolicyFault("too-old", words)
-        return None
+        return PolicyFault("too-old", f"{dated}, before {oldest:%Y-%m-%dT%H:%M:%SZ}") if moment < oldest else None
 
 
 class ListDemand(NamedTuple):
@@ -129,7 +131,8 @@ class ListDemand(NamedTuple):
     number: int = 0
 
 
-NO_DEMAND: Final = ListDemand()
+NO_DEMAND: Final = Demand()
+_NO_LIST: Final = ListDemand()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,34 +149,30 @@ class Policy:
         ignore: Names and path patterns of dot files that are not a client's.
     """
 
-    default: Demand = Demand()
+    default: Demand = NO_DEMAND
     scoped: tuple[tuple[tuple[Scope, ...], Demand], ...] = ()
-    also: Demand | None = None
+    also: Demand = NO_DEMAND
     audience: str = ""
     accepted: frozenset[Accepted] = frozenset()
-    list: ListDemand = NO_DEMAND
+    list: ListDemand = _NO_LIST
     ignore: tuple[str, ...] = ()
-
-    def demands_on_lists(self, space: str, *, is_named: bool) -> tuple[Demand, ...]:
-        """Return the demands on the list of a space; arguments as for :meth:`demand`."""
-        mine = self.default if is_named or space in self.default.spaces else None
-        return tuple(filter(None, (mine, self.also)))
 
     @property
     def is_plain(self) -> bool:
         """Whether only a verdict is demanded."""
-        demands = (self.default, *(demand for _, demand in self.scoped), *filter(None, (self.also,)))
-        return all(replace(row, spaces=Demand().spaces) == Demand() for row in demands)
+        demands = (self.default, self.also, *(demand for _, demand in self.scoped))
+        return not any(any(demand._replace(spaces=())) for demand in demands)
 
-    def demand(self, item: VerifiedItem, *, is_named: bool = False) -> Demand | None:
-        """Return the demands on an item; None if the policy is not for its space.
+    def demand(self, place: Place, *, is_named: bool = False) -> Demand | None:
+        """Return the demands on an item, or those on every item for a list; None if the policy is not for its space.
 
         Args:
-            item: The item.
+            place: The place of the item or list.
             is_named: Whether the caller named the bundle or folder that contains it.
         """
-        scoped = (demand for scopes, demand in self.scoped if any(scope.holds(item.type, item.id) for scope in scopes))
-        fitting = (candidate for candidate in (*scoped, self.default) if is_named or item.space in candidate.spaces)
+        scoped = () if place.kind == "list" else self.scoped
+        mine = (demand for scopes, demand in scoped if any(scope.holds(place.type, place.id) for scope in scopes))
+        fitting = (demand for demand in (*mine, self.default) if is_named or place.space in demand.spaces)
         return next(fitting, None)
 
 
@@ -284,7 +283,7 @@ def _policy(values: Any) -> Policy:
     stated = _stated(values, tuple(_KEYS))
     of_policy = {key: stated.pop(key) for key in ("audience", "list", "ignore") if key in stated}
     scoped, default = stated.pop("scopes", ()), Demand(**stated)
-    return Policy(default, tuple((scopes, replace(default, **own)) for scopes, own in scoped), **of_policy)
+    return Policy(default, tuple((scopes, default._replace(**own)) for scopes, own in scoped), **of_policy)
 
 
 def _stated(values: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
@@ -330,7 +329,7 @@ def _list_demand(value: Mapping[str, Any]) -> ListDemand:
     )
     if not value or not is_good:
         raise ValueError
-    return demand._replace(required=demand != NO_DEMAND)
+    return demand._replace(required=any(demand))
 
 
 def _some_of(known: Sequence[str], value: Any) -> tuple[str, ...]:

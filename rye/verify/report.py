@@ -15,7 +15,7 @@ from rye.errors import RyeError
 from rye.spaces.lists import ListReport
 from rye.spaces.model import InSpace, ItemFile, Root
 from rye.trust.list import LIST_FILE, Change
-from rye.trust.model import Place, Signature, Verdict
+from rye.trust.model import Place, Signature
 
 EDITED: Final = frozenset({"digest", "line-ends", "skill-changed", "skill-rewritten", "list-changed"})
 """Codes of files whose bytes differ from the signed ones, perhaps because the signer edited them."""
@@ -56,38 +56,6 @@ class VerifiedItem(InSpace, _Verified):
 
     __slots__ = ()
 
-    @classmethod
-    def of(
-        cls,
-        root: Root,
-        file: ItemFile,
-        signature: Signature,
-        data: bytes,
-        *,
-        line: int = 1,
-        hidden: str = "",
-        listed: str = "",
-        digests: bool = False,
-    ) -> VerifiedItem:
-        """Return the verdict on a file with what findings need to know about its bytes.
-
-        Args:
-            root: The root that contains the file.
-            file: The file.
-            signature: The verdict.
-            data: The judged bytes.
-            line: As the attribute.
-            hidden: As the attribute.
-            listed: In a skill, the digest of the list of its files; else empty.
-            digests: Whether a trusted item has a ``digest`` too.
-        """
-        of_file = digest = ""
-        if digests or signature.verdict is not Verdict.TRUSTED:
-            of_file = sha256(data).hexdigest()
-            digest = sha256(f"{listed}\n".encode() + data).hexdigest() if listed else of_file
-        conflict = _conflict(data) if signature.code in _MERGED else ""
-        return cls(root, file, signature, line, digest, len(data), hidden, of_file, conflict)
-
     @property
     def place(self) -> Place:
         """What a signature of it is for."""
@@ -120,39 +88,35 @@ class VerifiedItem(InSpace, _Verified):
 
     def to_dict(self) -> dict[str, Any]:
         """Return where it is and the seven facts of its signature, flat."""
-        place = {"type": self.type, "id": self.id, "space": self.space, "bundle": self.bundle, "path": self.path}
-        return place | {"line": self.line, "digest": self.digest} | self.signature.to_dict()
+        return _where(self) | {"line": self.line, "digest": self.digest} | self.signature.to_dict()
 
 
-def _conflict(data: bytes) -> str:
-    """Return a sentence if a file contains a merge conflict; else empty."""
+def conflict_in(data: bytes, code: str) -> str:
+    """Return a sentence if a file whose signature has this code contains a merge conflict; else empty."""
+    if code not in _MERGED:
+        return ""
     from rye.keyring.validate import conflict_problem  # few files are looked at
 
     return conflict_problem(data)
 
 
-class _Violated(NamedTuple):
-    """The fields of :class:`Violation`."""
-
-    root: Root
-    path: str
-    change: Change
-
-
-class Violation(InSpace, _Violated):
+@dataclass(frozen=True, slots=True)
+class Violation(InSpace):
     """A file that differs from the list of its space, a file that nothing covers, or the list itself.
 
     Attributes:
         root: A root that the list covers, or that contains the file.
         path: The absolute path of the file, which may be missing, or of the list.
         change: What is wrong, with the path below the folder of the list, or below the root.
-        line, verdict: Always 1 and ``violation``, where an item has its line and verdict.
+        line: Always 1.
+        verdict: ``violation``, in place of a verdict.
     """
 
-    __slots__ = ()
-
-    line = 1
-    verdict = "violation"
+    root: Root
+    path: str
+    change: Change
+    line: int = 1
+    verdict: str = "violation"
 
     @property
     def type(self) -> str:
@@ -173,8 +137,11 @@ class Violation(InSpace, _Violated):
 
     def to_dict(self) -> dict[str, Any]:
         """Return its facts and place by name."""
-        names = ("type", "id", "space", "bundle", "path", "line", "verdict")
-        return {name: getattr(self, name) for name in names}
+        return _where(self) | {"digest": self.change.sha256, "line": self.line, "verdict": self.verdict}
+
+
+def _where(item: VerifiedItem | Violation) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in ("type", "id", "space", "bundle", "path")}
 
 
 class Accepted(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,12 +23,11 @@ from rye.spaces.read import skill_of
 from rye.trust.model import Verdict
 from rye.trust.reasons import audience_words
 from rye.trust.trust_store import system_clock
-from rye.verify.accepted import Digests
+from rye.verify.accepted import Identities
 from rye.verify.advice import Adviser
 from rye.verify.lists import ListChecks
-from rye.verify.policy import EVERY_SPACE, Demand, Policy, load_policy
+from rye.verify.policy import EVERY_SPACE, NO_DEMAND, Demand, Policy, Signed, load_policy
 from rye.verify.report import (
-    Accepted,
     Finding,
     NestedRepository,
     Outcome,
@@ -67,8 +65,7 @@ class Verification:
         named: Sources of the bundles and folders that the caller named; the policy applies to them too.
         audience: The audience for which a project's items must be signed; empty for any and none.
         fixes: Writes the command that fixes each finding; None for none.
-        identifies: Whether each finding has an ``identity``, for which every byte that it is about is read; it has one
-            anyway if the policy accepts any.
+        identities: Finds the ``identity`` of each finding; None for none.
         apart: Sources of rye's own items, if these are counted separately.
         needs_own: Whether having only rye's own items is a fault.
         counts: Number of items by verdict, so far, without those of rye and of nested repositories.
@@ -89,7 +86,7 @@ class Verification:
     named: frozenset[str] = frozenset()
     audience: str = ""
     fixes: Adviser | None = None
-    identifies: bool = True
+    identities: Identities | None = None
     apart: frozenset[str] = frozenset()
     needs_own: bool = False
     counts: Counter[str] = field(default_factory=Counter)
@@ -101,10 +98,6 @@ class Verification:
     unchecked: list[Unchecked] = field(default_factory=list)
     _skills: dict[tuple[str, str], str] = field(default_factory=dict)
     """A signed skill, and a verdict or the code of a finding → the file that stands for the skill."""
-    _digests: Digests = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._digests = Digests(self.base)
 
     @property
     def items(self) -> int:
@@ -164,9 +157,8 @@ class Verification:
         nested = self.repositories.of(outcome.root)
         counts = nested.counts if nested else self.manual if outcome.source in self.apart else self.counts
         counts[outcome.verdict] += not self.is_part(outcome)
-        mine = self.policy.demand(outcome, is_named=outcome.source in self.named)
+        mine = self.policy.demand(outcome.place, is_named=outcome.source in self.named)
         self.subject += mine is not None
-        demands = (mine or Demand(), *filter(None, (self.policy.also,)))
         audience = self.audience if outcome.space == Space.PROJECT else ""
         if outcome.signature.verdict is not Verdict.TRUSTED:
             hidden = f"; hidden text: {outcome.hidden}" if outcome.hidden else ""
@@ -178,8 +170,10 @@ class Verification:
         if outcome.hidden:
             yield self._failed(outcome, "hidden-text", f"hidden text: {outcome.hidden}")
             return
-        for demand in demands:
-            if fault := demand.fault(outcome, self.now):
+        signature = outcome.signature
+        signed = Signed((signature.signer,), signature.format, signature.signed_at)
+        for demand in (mine or NO_DEMAND, self.policy.also):
+            if fault := demand.fault(signed, self.now):
                 yield self._failed(outcome, *fault)
                 return
         yield outcome
@@ -207,12 +201,7 @@ class Verification:
         advice = Advice("", "")
         if self.fixes is not None:
             advice = self.fixes.of_item(item, code) if isinstance(item, VerifiedItem) else self.fixes.of_list(item)
-        identity = None
-        if self.identifies or self.policy.accepted:
-            path = Path(item.path)
-            place = path.relative_to(self.base) if path.is_relative_to(self.base) else path
-            name = "".join(map(_visible, place.as_posix()))
-            identity = Accepted(name, mode_of(path, self.base), code, self._digests.of(item, skill))
+        identity = self.identities.of(item, code, skill) if self.identities else None
         accepted = identity in self.policy.accepted
         self.accepted += accepted
         self.findings += not accepted
@@ -237,7 +226,7 @@ class Verification:
         Args:
             after_entry: Called after each entry; an exception from it ends the verification.
         """
-        self.fixes, self.identifies = None, False
+        self.fixes, self.identities = None, self.identities if self.policy.accepted else None
         items = []
         for entry in self:
             after_entry()
@@ -264,7 +253,8 @@ def start_verification(
 ) -> Verification:
     """Prepare the result of :meth:`rye.Registry.check`; the same arguments, and those of :func:`stream_outcomes`.
 
-    ``identifies`` is as in :class:`Verification`.
+    ``identifies`` gives each finding its ``identity``, for which every byte that it is about is read. Each has one
+    anyway if the policy accepts any.
     """
     needs_own, space = space is None and not texts, space or "all"
     check(VERIFIED_SPACE, space)
@@ -302,31 +292,10 @@ def start_verification(
         named,
         layout.audience,
         fixes,
-        identifies,
+        Identities(base) if identifies or demanded.accepted else None,
         apart=frozenset(apart),
         needs_own=needs_own,
     )
-
-
-def _visible(char: str) -> str:
-    """Return a character, escaped if it is invisible or a backslash, so that two names never look the same."""
-    return char if char.isprintable() and char != "\\" else char.encode("unicode_escape").decode("ascii")
-
-
-def mode_of(path: Path, base: Path) -> str:
-    """Return the mode of a path's target, as in :class:`rye.verify.report.Accepted`.
-
-    A link is recorded if it is the file itself or a folder above it that lies below ``base``.
-    """
-    try:
-        mode = path.stat().st_mode
-    except (OSError, ValueError):
-        return "120000" if path.is_symlink() else ""
-    if stat.S_ISDIR(mode):
-        return "040000"
-    above = (folder for folder in (path, *path.parents) if folder != base and folder.is_relative_to(base))
-    kind = "12" if path.is_symlink() or any(folder.is_symlink() for folder in above) else "10"
-    return f"{kind}{'0755' if mode & 0o111 else '0644'}"
 
 
 def _for_audience(layout: Layout, name: str) -> Layout:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache, partial
+from hashlib import sha256
 from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any, Final, cast
@@ -34,7 +35,7 @@ from rye.trust.judge import judge
 from rye.trust.list import Skill, SkillFolder
 from rye.trust.model import EnvelopeFormat, Evidence, Place, Placement, Signature, Verdict
 from rye.trust.trust_set import TrustSet
-from rye.verify.report import Exposed, Outcome, Unchecked, VerifiedItem
+from rye.verify.report import Exposed, Outcome, Unchecked, VerifiedItem, conflict_in
 
 _Inspected = tuple[Root, ItemFile, bytes, Place, Evidence, str]
 """Root, file, bytes, origin, evidence, and the digest of the list of files of its skill."""
@@ -42,7 +43,7 @@ _Inspected = tuple[Root, ItemFile, bytes, Place, Evidence, str]
 _NOTHING: Mapping[str, str] = {}
 _TYPES = {item_type: item_type.value for item_type in ItemType}
 _V2 = EnvelopeFormat.V2.value
-_UNSIGNED = Verdict.UNSIGNED
+_TRUSTED, _UNSIGNED = Verdict.TRUSTED, Verdict.UNSIGNED
 _INSIDE = Placement.FRONT_MATTER
 _SHEBANGS = (b"#!", BOM + b"#!")
 
@@ -96,9 +97,12 @@ class Verifier:
                 return Unchecked.of(error, f"{root.path}/{file.rel_path}")
         line = _line(data, file.suffix, evidence)
         hidden = "; ".join(filter(None, (describe_hidden(data, file.suffix), hidden)))
-        return VerifiedItem.of(
-            root, file, signature, data, line=line, hidden=hidden, listed=listed, digests=self.digests
-        )
+        of_file = digest = ""
+        if self.digests or signature.verdict is not _TRUSTED:
+            of_file = sha256(data).hexdigest()
+            digest = sha256(f"{listed}\n".encode() + data).hexdigest() if listed else of_file
+        conflict = conflict_in(data, signature.code)
+        return VerifiedItem(root, file, signature, line, digest, len(data), hidden, of_file, conflict)
 
 
 _Content = tuple[bytes, Detached] | ItemError

@@ -12,6 +12,7 @@ from rye.spaces.layout import Layout
 from rye.spaces.model import ItemFile, Root, Space
 from rye.trust.model import Signature
 from rye.trust.trust_set import TrustSet
+from rye.verify.accepted import Identities
 from rye.verify.advice import Adviser, Signers
 from rye.verify.lists import ListChecks
 from rye.verify.policy import EVERY_SPACE, Demand, Policy
@@ -66,4 +67,5 @@ def verification(*entries: Outcome, policy: Policy | None = None, **more: Any) -
         named,
         audience,
         Adviser(str(Path.cwd()), signers=lambda: HOLDER),
+        Identities(Path.cwd()),
     )

@@ -146,8 +146,8 @@ def _policy(options: dict[str, Any]) -> Policy:
     path, signers = options["policy"], check_signers(options["signers"])
     mine = Demand(signers)
     if path is None or (options["accept"] and not path.exists()):
-        return Policy(replace(mine, spaces=EVERY_SPACE))
-    return replace(load_policy(path), also=mine if signers else None)
+        return Policy(mine._replace(spaces=EVERY_SPACE))
+    return replace(load_policy(path), also=mine)
 
 
 def _accept(run: Verification, path: Path, progress: IndexProgress) -> int:
