@@ -98,7 +98,7 @@ class Verifier:
         line = _line(data, file.suffix, evidence)
         hidden = "; ".join(filter(None, (describe_hidden(data, file.suffix), hidden)))
         of_file = digest = ""
-        if self.digests or signature.verdict is not _TRUSTED:
+        if self.digests or hidden or signature.verdict is not _TRUSTED:  # what may become a finding
             of_file = sha256(data).hexdigest()
             digest = sha256(f"{listed}\n".encode() + data).hexdigest() if listed else of_file
         conflict = conflict_in(data, signature.code)

@@ -158,6 +158,16 @@ def accepted_text_becomes_a_row_for_a_file(arena: Arena) -> Answer:
     return ask(arena, "--policy", str(arena.sim.folder / "policy.yaml"))
 
 
+@row("hidden-text")
+def accepted_hidden_text_becomes_another(arena: Arena) -> Answer:
+    """Hidden text in a signed file is accepted; then the signer hides another text there."""
+    for text in ("one", "evil"):
+        arena.sim.add("project", "knowledge/demo/a.md", f"# A\n\n{text}\u202e \U000e0041\n", ANN)
+        if text == "one":
+            accept(arena)
+    return ask(arena, "--policy", str(arena.sim.folder / "policy.yaml"))
+
+
 def accepted(before: Callable[[Path], object], after: Callable[[Path], object], *codes: str) -> Row:
     """Return the row of something in a project that is accepted, and changes below or behind what is named."""
 
