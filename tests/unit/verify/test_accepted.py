@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 
 from rye.errors import ArgumentError, EnvironmentFault
+from rye.spaces.layout import Layout
 from rye.verify.accepted import MAX_ACCEPTED_FILE, accepted_path
 from rye.verify.policy import accept_findings, load_policy
-from rye.verify.report import Accepted
+from rye.verify.report import Accepted, Finding
+from rye.verify.run import start_verification
+from tests.support.files import lay
+from tests.support.spacesim import SpaceSim
 
 ONE = Accepted(".ai/tools/a.py", "100644", "no-envelope", "d" * 64)
 TWO = Accepted(".ai/rye.list", "", "list-missing", "")
@@ -91,3 +95,24 @@ def test_what_cannot_be_read_as_a_whole_is_not_accepted(tmp_path: Path) -> None:
         accept_findings(policy, [ONE._replace(digest="unreadable")])
     assert raised.value.code == "not-acceptable"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_finding_is_about_is_read_only_for_its_identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that a client may read is not opened for an answer that shows no key, nor for the counts."""
+    sim, opened = SpaceSim(tmp_path), list[str]()
+    lay(sim.project, {".zed/rules.md": "Be kind.\n"})
+    layout = Layout.find(project=sim.project, user=sim.user, bundles=())
+
+    def read(path: str) -> str:
+        opened.append(path)
+        return "0" * 64
+
+    def identified(*, identifies: bool) -> list[bool]:
+        run = start_verification((), layout, space="project", without=(), strict=True, identifies=identifies)
+        return [entry.identity is not None for entry in run if isinstance(entry, Finding)]
+
+    monkeypatch.setattr("rye.verify.accepted._of_file", read)
+    assert (identified(identifies=False), opened) == ([False], [])
+    start_verification((), layout, space="project", without=(), strict=True).complete()
+    assert opened == []
+    assert (identified(identifies=True), len(opened)) == ([True], 1)

@@ -27,10 +27,12 @@ from rye.trust.trust_set import TrustSet
 from rye.verify.advice import Adviser, Signers
 from rye.verify.originals import Originals
 from rye.verify.report import VerifiedItem, Violation
+from tests.support.files import lay
 from tests.support.outcomes import HOLDER, judged
-from tests.support.signed import ANN, BEA, EVE, NOW, entry
+from tests.support.signed import ANN, BEA, EVE, NOW, entry, sign
 from tests.unit.cli.samples import signature
 
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 SHELLS = {
     "bash": ["bash", "--noprofile", "--norc"],
     "interactive bash": ["bash", "--noprofile", "--norc", "-i"],
@@ -229,10 +231,32 @@ def test_attack_a_commit_that_names_too_many_files_leaves_nothing_to_be_signed(
     assert Originals().was_signed(root, "knowledge/a.md", digest)
 
 
+@needs_git
+@pytest.mark.parametrize("most", [git.MAX_OUTPUT, 300])
+def test_git_lists_a_commit_once_for_all_roots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """Of two packages of a repository; each alone only where the whole is too much to list."""
+    lay(tmp_path, {f"{name}/.ai/knowledge/{name}.md": sign(b"# A\n", suffix=".md") for name in "ab"})
+    lay(tmp_path, {f"other/{number}": "" for number in range(9)})
+    lay_repository(tmp_path)
+    roots = [Root(Space.PROJECT, tmp_path / name / ".ai") for name in "ab"]
+    asked = list[Path]()
+
+    def committed(folder: Path) -> Mapping[str, str] | None:
+        asked.append(folder)
+        return git.committed(folder)
+
+    monkeypatch.setattr(git, "MAX_OUTPUT", most)
+    monkeypatch.setattr("rye.verify.originals.committed", committed)
+    known = Originals(roots)
+    for each, name in zip(roots, "ab", strict=True):
+        assert known.was_signed(each, f"knowledge/{name}.md", "0" * 64)
+        assert not known.was_signed(each, "knowledge/other.md", "0" * 64)
+    assert asked == ([tmp_path] if most > 300 else [tmp_path, *(each.path for each in roots)])
+
+
 def lay_repository(folder: Path) -> None:
     """Make a repository with one commit of an unsigned file."""
-    (folder / "knowledge").mkdir()
-    (folder / "knowledge/a.md").write_text("# A\n", encoding="utf-8")
+    lay(folder, {"knowledge/a.md": "# A\n"})
     someone = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
     for words in ("init -q", "add -A", "commit -qm x"):
         subprocess.run(["git", *someone, *words.split()], cwd=folder, check=True, capture_output=True)
