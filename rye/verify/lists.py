@@ -183,7 +183,7 @@ class ListChecks:
             mine = self.policy.demand(root.list_place, is_named=root in self.stream.named)
             for each in (mine or NO_DEMAND, self.policy.also):
                 if fault := each.fault(signed, self.stream.verifier.now):
-                    yield Change(fault.code, LIST_FILE, fault.reason)
+                    yield Change(fault[0], LIST_FILE, fault[1])
 
     def _uncovered(self, root: Root) -> Iterator[Violation | Unchecked]:
         """Yield each file of a root that is neither an item nor signed."""

@@ -54,11 +54,8 @@ _SIGNER: Final = re.compile(r"[0-9a-f]{64}")
 EVERY_SPACE: Final = tuple(map(str, Space))
 
 
-class PolicyFault(NamedTuple):
-    """A demand that is not met: its code, one of :data:`rye.trust.reasons.POLICY_REMEDIES`, and words."""
-
-    code: str
-    reason: str
+Fault = tuple[str, str]
+"""The code of a demand that is not met, such as one of :data:`rye.trust.reasons.POLICY_REMEDIES`, and words."""
 
 
 class Signed(NamedTuple):
@@ -95,26 +92,25 @@ class Demand(NamedTuple):
     not_before: datetime | None = None
     spaces: tuple[str, ...] = (str(Space.PROJECT),)
 
-    def fault(self, signed: Signed, now: datetime) -> PolicyFault | None:
+    def fault(self, signed: Signed, now: datetime) -> Fault | None:
         """Return the first demand on signer, format or age that is not met; no verdict is looked at."""
         if self.signers and set(self.signers).isdisjoint(signed.signers):
             keys, what = " and ".join(map(signer_words, signed.signers)), "the list is " if signed.is_list else ""
-            return PolicyFault("signer", f"{what}signed with {keys}, not by one of the signers demanded")
+            return "signer", f"{what}signed with {keys}, not by one of the signers demanded"
         if self.formats and not {signed.format, BY_LIST if signed.is_list else ""} & set(self.formats):
             what = "the list has signatures of" if signed.is_list else "its signature is"
-            return PolicyFault("format", f"{what} {signed.format}, {' or '.join(self.formats)} is demanded")
+            return "format", f"{what} {signed.format}, {' or '.join(self.formats)} is demanded"
         is_dated = bool(self.max_age or self.not_before) and not signed.is_list
         return self._age_fault(signed, now) if is_dated else None
 
-    def _age_fault(self, signed: Signed, now: datetime) -> PolicyFault | None:
+    def _age_fault(self, signed: Signed, now: datetime) -> Fault | None:
         if signed.format != EnvelopeFormat.V2:
-            words = f"a {signed.format} signature does not cover its time, so its age is not known"
-            return PolicyFault("undated", words)
+            return "undated", f"a {signed.format} signature does not cover its time, so its age is not known"
         moment, dated = datetime.fromisoformat(signed.signed_at), f"its signature is dated {signed.signed_at}"
         if moment > now + _SKEW:
-            return PolicyFault("dated-ahead", f"{dated}, which is in the future")
+            return "dated-ahead", f"{dated}, which is in the future"
         oldest = max(filter(None, (self.not_before, now - self.max_age if self.max_age else None)))
-        return PolicyFault("too-old", f"{dated}, before {oldest:%Y-%m-%dT%H:%M:%SZ}") if moment < oldest else None
+        return ("too-old", f"{dated}, before {oldest:%Y-%m-%dT%H:%M:%SZ}") if moment < oldest else None
 
 
 class ListDemand(NamedTuple):

@@ -26,7 +26,7 @@ from rye.trust.trust_store import system_clock
 from rye.verify.accepted import Identities
 from rye.verify.advice import Adviser
 from rye.verify.lists import ListChecks
-from rye.verify.policy import EVERY_SPACE, NO_DEMAND, Demand, Policy, Signed, load_policy
+from rye.verify.policy import EVERY_SPACE, NO_DEMAND, Demand, Fault, Policy, Signed, load_policy
 from rye.verify.report import (
     Finding,
     NestedRepository,
@@ -135,7 +135,7 @@ class Verification:
     def __iter__(self) -> Iterator[VerifiedItem | Finding | Unchecked]:
         """Yield every item or its finding, everything that could not be checked, and violations at the end."""
         for outcome in self.outcomes:
-            yield from self._judged(outcome)
+            yield self._judged(outcome)
         for entry in chain(self.checks, self.repositories):
             if isinstance(entry, Unchecked):
                 self.unchecked.append(entry)
@@ -149,34 +149,31 @@ class Verification:
             self.unchecked.append(nothing)
             yield nothing
 
-    def _judged(self, outcome: Outcome) -> Iterator[VerifiedItem | Finding | Unchecked]:
+    def _judged(self, outcome: Outcome) -> VerifiedItem | Finding | Unchecked:
+        """Count an outcome, and return the finding about an item that does not meet the demands in its place."""
         if isinstance(outcome, Unchecked):
             self.unchecked.append(outcome)
-            yield outcome
-            return
+            return outcome
         nested = self.repositories.of(outcome.root)
         counts = nested.counts if nested else self.manual if outcome.source in self.apart else self.counts
         counts[outcome.verdict] += not self.is_part(outcome)
         mine = self.policy.demand(outcome.place, is_named=outcome.source in self.named)
         self.subject += mine is not None
-        audience = self.audience if outcome.space == Space.PROJECT else ""
-        if outcome.signature.verdict is not Verdict.TRUSTED:
-            hidden = f"; hidden text: {outcome.hidden}" if outcome.hidden else ""
-            yield self._failed(outcome, outcome.signature.code, f"{outcome.signature.reason}{hidden}")
-            return
-        if audience and outcome.signature.audience != audience:  # a verdict about the key does not mention the audience
-            yield self._failed(outcome, "audience", audience_words(outcome.signature.audience, audience))
-            return
-        if outcome.hidden:
-            yield self._failed(outcome, "hidden-text", f"hidden text: {outcome.hidden}")
-            return
-        signature = outcome.signature
+        fault = self._fault(outcome, mine or NO_DEMAND)
+        return self._failed(outcome, *fault) if fault else outcome
+
+    def _fault(self, item: VerifiedItem, mine: Demand) -> Fault | None:
+        """Return the code and words of the first demand that an item does not meet; that on its verdict comes first."""
+        signature, hidden = item.signature, f"hidden text: {item.hidden}" if item.hidden else ""
+        audience = self.audience if item.space == Space.PROJECT else ""
+        if signature.verdict is not Verdict.TRUSTED:
+            return signature.code, "; ".join(filter(None, (signature.reason, hidden)))
+        if audience and signature.audience != audience:  # a verdict about the key does not mention the audience
+            return "audience", audience_words(signature.audience, audience)
+        if hidden:
+            return "hidden-text", hidden
         signed = Signed((signature.signer,), signature.format, signature.signed_at)
-        for demand in (mine or NO_DEMAND, self.policy.also):
-            if fault := demand.fault(signed, self.now):
-                yield self._failed(outcome, *fault)
-                return
-        yield outcome
+        return mine.fault(signed, self.now) or self.policy.also.fault(signed, self.now)
 
     def is_part(self, item: VerifiedItem) -> bool:
         """Return whether a file belongs to a signed skill that was counted with this verdict, under another file."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -84,17 +84,11 @@ def verify(target: tuple[str, ...], **options: Any) -> int:
         refuse("exclude", because="with a TARGET: name what is to be verified")
     where = take_where(options)
     with progress_bar("verifying") as progress:
-        run = _run(where, target, options, progress, identifies=options["accept"] or form in _IDENTIFYING)
-        return _answer(run, options, form, progress)
+        options["identifies"] = options["accept"] or form in {"json", "jsonl", "sarif"}  # these show the key
+        return _answer(_run(where, target, options, progress), options, form, progress)
 
 
-_IDENTIFYING: Final = frozenset({"json", "jsonl", "sarif"})
-"""Formats that show the key by which a policy accepts a finding."""
-
-
-def _run(
-    where: Where, target: tuple[str, ...], options: dict[str, Any], progress: Progress, *, identifies: bool
-) -> Verification:
+def _run(where: Where, target: tuple[str, ...], options: dict[str, Any], progress: Progress) -> Verification:
     from rye.verify.run import start_verification
 
     return start_verification(
@@ -106,7 +100,7 @@ def _run(
         policy=_policy(options),
         require_list=options["require_list"],
         strict=options["strict"],
-        identifies=identifies,
+        identifies=options["identifies"],
         processes=None,
         progress=progress,
     )
