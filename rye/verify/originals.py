@@ -39,11 +39,15 @@ class Earlier(NamedTuple):
 
 
 class Originals:
-    """The earlier versions of the files of some roots. Git lists the last commit of each repository once for all."""
+    """The earlier versions of the files of some roots.
+
+    Git lists and reads the last commit of a repository once for all roots in it; for each alone if that is too much.
+    """
 
     def __init__(self, roots: Iterable[Root] = ()) -> None:
         self._roots = tuple(roots)
         self._commits: dict[Root, _Commit] = {}
+        self._alone = cache(lambda root: _Commit(root.path, [root]))
         self._listed, self._authors = cache(_listed), cache(_authors)
 
     def earlier(self, item: VerifiedItem) -> Earlier:
@@ -61,7 +65,9 @@ class Originals:
 
         True also if the commit has too much to look at.
         """
-        listed, commit = self._listed(root), self._commit(root)
+        listed, commit = self._listed(root), self._shared(root)
+        if commit.signed is None:
+            commit = self._alone(root)
         if commit.files is None or commit.signed is None:
             return True
         name, above = commit.name(root, path), PurePosixPath(path).parents
@@ -74,7 +80,7 @@ class Originals:
 
     def _shown_by(self, root: Root, path: str) -> str:
         """Return the command that shows what was changed in a file or skill, and by whom; empty without git."""
-        commit = self._commit(root)
+        commit = self._shared(root) if self._shared(root).files is not None else self._alone(root)
         inside = {name: blob for name, blob in (commit.files or {}).items() if is_within(name, commit.name(root, path))}
         if not inside:
             return ""
@@ -89,15 +95,12 @@ class Originals:
         by = f" (last committed by {quote(who)})" if who else ""
         return f"`{git} log -p -- {quote(where)}`{by}"
 
-    def _commit(self, root: Root) -> _Commit:
-        """Return the last commit of the repository of a root; of the root alone if the whole is too much to list."""
+    def _shared(self, root: Root) -> _Commit:
+        """Return the last commit of the repository of a root, with all of the roots in it."""
         if root not in self._commits:
             top = _top(root) if root in self._roots else None
             together = [each for each in self._roots if top and _top(each) == top]
-            commit = _Commit(top, together) if top and len(together) > 1 else _Commit(root.path, [root])
-            if commit.files is None and len(together) > 1:
-                self._roots = tuple(each for each in self._roots if each not in together)
-                return self._commit(root)
+            commit = _Commit(top, together) if top and len(together) > 1 else self._alone(root)
             self._commits |= dict.fromkeys((root, *together), commit)
         return self._commits[root]
 
@@ -121,11 +124,13 @@ class _Commit:
 
     @cached_property
     def signed(self) -> Mapping[str, str] | None:
-        """The items with a signature line, each with the SHA-256 of its content; None if they are too long."""
+        """The items with a signature line, each with the SHA-256 of its content; None if these are too much to read."""
+        if self.files is None:
+            return None
         roots = defaultdict[str, list[Root]](list)
         for root in self._places:
             roots[self.name(root, "").rstrip("/")].append(root)
-        names = {name: blob for name, blob in (self.files or {}).items() if _is_item(name, roots)}
+        names = {name: blob for name, blob in self.files.items() if _is_item(name, roots)}
         try:
             contents = list(read_blobs(self.folder, [*names.values()]))
         except OverflowError:
