@@ -180,7 +180,7 @@ class ListChecks:
         state = self._state(root)
         if isinstance(state, ListClaim):
             signed = Signed(tuple(signer.fingerprint for signer in state.signers), is_list=True)
-            mine = self.policy.demand(root.list_place, is_named=root in self.stream.named)
+            mine = self.policy.demand(root, is_named=root in self.stream.named)
             for each in (mine or NO_DEMAND, self.policy.also):
                 if fault := each.fault(signed, self.stream.verifier.now):
                     yield Change(fault[0], LIST_FILE, fault[1])

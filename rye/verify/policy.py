@@ -34,12 +34,12 @@ from rye._files import refuse_links, write_atomically
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
 from rye.items import yaml
 from rye.items.scope import Scope, parse_scope
-from rye.spaces.model import Space
+from rye.spaces.model import Root, Space
 from rye.trust.keys import refuse_key_text
 from rye.trust.line import check_audience
-from rye.trust.model import BY_LIST, OMS, EnvelopeFormat, Place, as_utc, signer_words
+from rye.trust.model import BY_LIST, OMS, EnvelopeFormat, as_utc, signer_words
 from rye.verify.accepted import MAX_ACCEPTED_FILE, accepted_path, read_accepted, write_accepted
-from rye.verify.report import Accepted
+from rye.verify.report import Accepted, VerifiedItem
 
 MAX_POLICY_FILE: Final = 1 << 20
 """Maximum size in bytes of a policy file."""
@@ -159,17 +159,19 @@ class Policy:
         demands = (self.default, self.also, *(demand for _, demand in self.scoped))
         return not any(any(demand._replace(spaces=())) for demand in demands)
 
-    def demand(self, place: Place, *, is_named: bool = False) -> Demand | None:
-        """Return the demands on an item, or those on every item for a list; None if the policy is not for its space.
+    def demand(self, subject: VerifiedItem | Root, *, is_named: bool = False) -> Demand | None:
+        """Return the demands on an item, or those on every item for the list of a root; None in other spaces.
 
         Args:
-            place: The place of the item or list.
+            subject: The item, or the root of the list.
             is_named: Whether the caller named the bundle or folder that contains it.
         """
-        scoped = () if place.kind == "list" else self.scoped
-        mine = (demand for scopes, demand in scoped if any(scope.holds(place.type, place.id) for scope in scopes))
-        fitting = (demand for demand in (*mine, self.default) if is_named or place.space in demand.spaces)
-        return next(fitting, None)
+        if isinstance(subject, VerifiedItem):
+            for scopes, demand in self.scoped:
+                is_mine = any(scope.holds(subject.type, subject.id) for scope in scopes)
+                if is_mine and (is_named or subject.space in demand.spaces):
+                    return demand
+        return self.default if is_named or subject.space in self.default.spaces else None
 
 
 def check_signers(signers: tuple[str, ...], *, name: str = "signer") -> tuple[str, ...]:

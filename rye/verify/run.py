@@ -157,7 +157,7 @@ class Verification:
         nested = self.repositories.of(outcome.root)
         counts = nested.counts if nested else self.manual if outcome.source in self.apart else self.counts
         counts[outcome.verdict] += not self.is_part(outcome)
-        mine = self.policy.demand(outcome.place, is_named=outcome.source in self.named)
+        mine = self.policy.demand(outcome, is_named=outcome.source in self.named)
         self.subject += mine is not None
         fault = self._fault(outcome, mine or NO_DEMAND)
         return self._failed(outcome, *fault) if fault else outcome

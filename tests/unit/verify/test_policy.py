@@ -212,8 +212,8 @@ def test_a_policy_is_for_a_bundle_that_the_caller_names() -> None:
     """A build server that verifies the bundle of its checkout demands of it what the policy says."""
     bundled = item(space="system", bundle="x")
     policy = Policy(Demand(formats=("v1",)))
-    assert policy.demand(bundled.place) is None
-    assert policy.demand(bundled.place, is_named=True) == policy.default
+    assert policy.demand(bundled) is None
+    assert policy.demand(bundled, is_named=True) == policy.default
     run = verification(bundled, policy=policy, named=frozenset({"system:x"}))
     assert [each.code for each in run if isinstance(each, Finding)] == ["format"]
 
