@@ -120,7 +120,7 @@ def files_below(folder: Path, root: Root) -> FilesBelow:
         folder: As returned by :func:`rye.spaces.lists.list_folder`.
         root: A root in it.
     """
-    place, problems = Root(root.space, folder), list[ItemError]()
+    problems = list[ItemError]()
     files, hidden = dict[str, ListedFile](), dict[str, str]()
     for row in _scan(folder, whole=False):
         if isinstance(row, OSError):
@@ -128,7 +128,7 @@ def files_below(folder: Path, root: Root) -> FilesBelow:
             continue
         path = row.path
         mode = LINK if written_link(f"{folder}/{path}") else row.mode
-        if path == LIST_FILE or _is_repository(root, folder, path, mode) or is_private(place, root, path, mode):
+        if path == LIST_FILE or _is_repository(root, folder, path, mode) or is_private(folder, root, path, mode):
             continue
         if len(files) == MAX_FILES:
             message = f"more than {MAX_FILES:,} files are below {folder}"
@@ -136,10 +136,10 @@ def files_below(folder: Path, root: Root) -> FilesBelow:
             break
         try:
             if mode in _REGULAR:
-                digest, said = _digest_and_hidden(place, path, row.status)
+                digest, said = _digest_and_hidden(folder, path, row.status)
                 hidden |= {path: said} if said else {}
             else:
-                digest = _digest_of_link(place.path / path) if mode == LINK else ""
+                digest = _digest_of_link(folder / path) if mode == LINK else ""
             files[path] = ListedFile(path, mode, digest)
         except FileNotFoundError:
             continue
@@ -155,13 +155,13 @@ def _is_repository(root: Root, folder: Path, path: str, mode: str) -> bool:
     return path == ".git" and not is_of_project
 
 
-def is_private(place: Root, root: Root, path: str, mode: str) -> bool:
+def is_private(base: Path, root: Root, path: str, mode: str) -> bool:
     """Return whether a file contains only a key of the user's, or is byte code of rye's own tools.
 
     Args:
-        place: The folder that it lies in, as a root.
+        base: The folder that its path begins at.
         root: The root that it belongs to.
-        path: Its path below the folder.
+        path: Its path.
         mode: Its mode.
     """
     folder, _, name = path.rpartition("/")
@@ -170,7 +170,7 @@ def is_private(place: Root, root: Root, path: str, mode: str) -> bool:
     if root.space is not Space.USER or f"{folder}/" != PRIVATE_KEYS or mode != PLAIN:
         return False
     try:
-        data = next(read_chunks(place, path, _MAX_KEY), b"")
+        data = next(read_chunks(base, path, _MAX_KEY), b"")
     except (OSError, ItemError):
         return False
     return name.endswith((".pem", ".pub")) and len(data) < _MAX_KEY and _KEY.fullmatch(data) is not None
@@ -185,12 +185,12 @@ def _digest_of_link(path: Path) -> str:
     return hashlib.sha256(target).hexdigest()
 
 
-def _digest_and_hidden(root: Root, path: str, status: FileStat) -> tuple[str, str]:
+def _digest_and_hidden(base: Root | Path, path: str, status: FileStat) -> tuple[str, str]:
     """Return the SHA-256 of a file that still has a status, and a sentence about text that a reader does not see."""
     digest, suffix = hashlib.sha256(), PurePosixPath(path).suffix.lower()
 
     def hashed() -> Iterator[bytes]:
-        for chunk in read_chunks(root, path, expected=status):
+        for chunk in read_chunks(base, path, expected=status):
             digest.update(chunk)
             yield chunk
 

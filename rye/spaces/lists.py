@@ -107,7 +107,7 @@ def read_list(folder: Path) -> bytes | None:
     """
     path = folder / LIST_FILE
     try:
-        chunks = read_chunks(Root(Space.PROJECT, folder), LIST_FILE, MAX_SPACE_LIST + 1)
+        chunks = read_chunks(folder, LIST_FILE, MAX_SPACE_LIST + 1)
         data = None if path.is_symlink() else next(chunks, b"")
     except (FileNotFoundError, NotADirectoryError):
         return None

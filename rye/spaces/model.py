@@ -104,9 +104,7 @@ class Root:
         if self.client is not None:
             identified = self.client.identify(rel_path)
             return ItemFile(rel_path, identified[0], composed(identified[1]), identified[2]) if identified else None
-        kind = TYPE_OF_FOLDER.get(rel_path.partition("/")[0])
-        name = rel_path.rpartition("/")[2]
-        return ItemFile.at(rel_path) if kind and "/" in rel_path and is_item_file(kind, name) else None
+        return ItemFile.at(rel_path) if is_own_item(rel_path) else None
 
     def file(self, rel_path: str) -> ItemFile:
         """Return the item at a path that is known to be an item's.
@@ -216,6 +214,13 @@ FileStat = tuple[int, int, int, int]
 """The values that detect a changed file: size, mtime_ns, ctime_ns, inode; for a link, those of its target."""
 
 stat_of: Callable[[os.stat_result], FileStat] = attrgetter("st_size", "st_mtime_ns", "st_ctime_ns", "st_ino")
+
+
+def is_own_item(rel_path: str) -> bool:
+    """Return whether a path below a root with ``directives``, ``tools`` and ``knowledge`` is an item's by its names."""
+    folder, slash, below = rel_path.partition("/")
+    kind = TYPE_OF_FOLDER.get(folder)
+    return kind is not None and bool(slash) and is_item_file(kind, below.rpartition("/")[2])
 
 
 def is_within(path: str, folder: str) -> bool:

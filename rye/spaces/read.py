@@ -75,15 +75,17 @@ def unreadable(path: str, error: OSError, kind: str = "file") -> ItemError:
     return ItemError("read-failed", problem, hint="try again, and check the disk", path=path)
 
 
-def read_chunks(root: Root, rel_path: str, size: int = 1 << 20, *, expected: FileStat | None = None) -> Iterator[bytes]:
-    """Yield the bytes of a regular file, which need not be an item, opened as by :func:`read_file`.
+def read_chunks(
+    base: Root | Path, rel_path: str, size: int = 1 << 20, *, expected: FileStat | None = None
+) -> Iterator[bytes]:
+    """Yield the bytes of a regular file below a root or folder, opened as by :func:`read_file`; it need be no item.
 
     Raises:
         ItemError: ``not-a-file``, ``link-escape``, ``too-large`` (over :data:`MAX_OTHER`), or ``vanished`` if the
             status of the open file is not ``expected``.
         OSError: It cannot be read.
     """
-    handle = _open(root, rel_path.split("/"), rel_path)
+    handle = _open(base, rel_path.split("/"), rel_path)
     with os.fdopen(handle, "rb") as stream:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise ItemError("not-a-file", f"{rel_path} is not a regular file", hint="remove it", path=rel_path)
@@ -232,9 +234,10 @@ def _is_plain(parts: list[str]) -> bool:
     return "" not in parts and "." not in parts and ".." not in parts and "\0" not in "".join(parts)
 
 
-def _open(root: Root, parts: list[str], rel_path: str) -> int:
-    """Open a path below the root; resolve links first if it has any, and refuse a target outside the root."""
-    base = os.fspath(root.path)
+def _open(within: Root | Path, parts: list[str], rel_path: str) -> int:
+    """Open a path below a root or folder; resolve links first if it has any, and refuse a target outside."""
+    folder = within.path if isinstance(within, Root) else within
+    base = os.fspath(folder)
     if _BELOW:
         try:
             return _open_below(base, parts)
@@ -243,9 +246,9 @@ def _open(root: Root, parts: list[str], rel_path: str) -> int:
                 raise
     # resolve() would do the same but call a loop of links a RuntimeError
     real_base = Path(real_path(base))
-    real = Path(os.path.realpath(root.path.joinpath(*parts), strict=True))
+    real = Path(os.path.realpath(folder.joinpath(*parts), strict=True))
     if not real.is_relative_to(real_base):
-        real_base = Path(linked_skill(root, parts[0]) or base)
+        real_base = Path((linked_skill(within, parts[0]) if isinstance(within, Root) else "") or base)
         if not real.is_relative_to(real_base):
             raise _escape(rel_path)
     return _open_below(str(real_base), real.relative_to(real_base).parts) if _BELOW else os.open(real, OPEN_FILE)

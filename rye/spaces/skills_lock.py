@@ -39,7 +39,7 @@ def read_lock(folder: Path, path: str = LOCK_FILE) -> tuple[Installed, ...]:
         ItemError: ``unparsable`` if it is not such a record, ``not-a-file`` or ``too-large``.
     """
     try:
-        return read_record(path, b"".join(read_chunks(Root(Space.PROJECT, folder), path)))
+        return read_record(path, b"".join(read_chunks(folder, path)))
     except OSError:
         return ()
 

@@ -13,7 +13,7 @@ import struct
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from rye.errors import ItemError
 from rye.items.clients import OF_PROJECTS, SKILL_FILE, is_covered, is_obeyed
@@ -23,7 +23,7 @@ from rye.items.model import ItemType
 from rye.items.reader import is_item_file
 from rye.items.values import decode
 from rye.spaces.classify import CACHE, MODULES, Folder, Role, is_skipped, spelled_as
-from rye.spaces.model import FOLDER, ItemFile, Root, Space, is_within
+from rye.spaces.model import FOLDER, ItemFile, Root, is_own_item, is_within
 from rye.spaces.read import OPEN_FILE, read_file, signature_in
 from rye.spaces.snapshot import PROGRAM, Entry, entries, mode_of, names
 from rye.spaces.walk import Listing, Walk
@@ -229,7 +229,7 @@ def _in_skill(root: Root, path: str) -> bool:
 def _is_item(path: str) -> bool:
     """Return whether a path below a project is an item's, in ``.ai`` or in a client folder."""
     if path.startswith(f"{FOLDER}/"):
-        return Root(Space.PROJECT, Path(FOLDER)).find(path.removeprefix(f"{FOLDER}/")) is not None
+        return is_own_item(path.removeprefix(f"{FOLDER}/"))
     return any(
         client_folder.identify(path.removeprefix(f"{client_folder.place}/")) is not None
         for client_folder in OF_PROJECTS

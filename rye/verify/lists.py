@@ -189,7 +189,7 @@ class ListChecks:
         """Yield each file of a root that is neither an item nor signed."""
         files, is_complete = self.stream.uncovered(root)
         for file in files:
-            if not (_is_trust_file(file.path) or is_private(root, root, file.path, file.mode)):
+            if not (_is_trust_file(file.path) or is_private(root.path, root, file.path, file.mode)):
                 yield from self._name(root, file)
         if not is_complete:
             message = f"{root.source}: more than {MAX_FILES:,} files are below {root.path}"
