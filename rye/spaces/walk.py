@@ -38,7 +38,7 @@ from rye.spaces.read import LONGEST_LINK, is_detached, linked_skill, written_lin
 from rye.spaces.snapshot import Entry, entries, names
 from rye.trust.line import DETACHED_SUFFIX
 
-# ruff: noqa: PTH112, PTH114, PTH116, PTH118 - paths are text here: a walk may handle ten thousand
+# ruff: noqa: PTH112, PTH116, PTH118 - paths are text here: a walk may handle ten thousand
 
 _OF_OTHER_SYSTEMS = frozenset({"bad-name", "windows-name"})
 """Codes of names that a file system elsewhere takes for others; nobody can sign them."""
@@ -593,7 +593,8 @@ def folder_at(root: Root, parts: Iterable[str]) -> Folder | None:
     """Return a folder of a root, given the names on the way to it; None if no walk enters it."""
     folder: Folder | None = Folder(root)
     for name in parts:
-        folder = folder.enter(name) if folder else None
+        is_name = name not in ("", ".", "..") and "\0" not in name
+        folder = folder.enter(name) if folder and is_name else None
         if folder and root.has_skills:
             folder = folder.holding(names(root.path / folder.path))
     return folder
@@ -615,16 +616,10 @@ def aliased(roots: Iterable[Root], item_types: Iterable[str], item_id: str) -> t
     kinds = frozenset(item_types)
     for root in roots:
         for kind in kinds:
-            for path in _links(root, ItemType(kind), item_id):
-                file = root.find(path)
+            listing = Walk(root).look(root.folder_of(ItemType(kind), item_id))
+            for row in listing.of(Role.SECOND) if listing else ():
+                file = root.find(row.path)
                 if file and (file.item_type, file.item_id) == (kind, item_id):
-                    target = own_path(root, real_path(written_link(f"{root.path}/{path}") or root.path / path))
-                    if target and is_second_name(root, path, target):
-                        return root, root.file(target)
+                    target = own_path(root, real_path(written_link(row.entry.path) or row.entry.path))
+                    return (root, root.file(target)) if target else None
     return None
-
-
-def _links(root: Root, item_type: ItemType, item_id: str) -> Iterator[str]:
-    folder = root.folder_of(item_type, item_id)
-    paths = (f"{folder}/{name}".lstrip("/") for name in names(root.path / folder))
-    return (path for path in paths if os.path.islink(root.path / path) or written_link(f"{root.path}/{path}"))
