@@ -24,7 +24,7 @@ from rye.items.reader import is_item_file
 from rye.items.values import decode
 from rye.spaces.classify import CACHE, MODULES, Folder, Role, is_skipped, spelled_as
 from rye.spaces.model import FOLDER, ItemFile, Root, is_own_item, is_within
-from rye.spaces.read import OPEN_FILE, read_file, signature_in
+from rye.spaces.read import OPEN_FILE, signature_in
 from rye.spaces.snapshot import PROGRAM, Entry, entries, mode_of, names
 from rye.spaces.walk import Listing, Walk
 
@@ -184,7 +184,7 @@ def _runnable_in(root: Root, folder: str, _changed: int, _period: int) -> tuple[
     return folder, tuple(sorted(paths))
 
 
-def uncovered_imports(root: Root, file: ItemFile) -> list[str]:
+def uncovered_imports(root: Root, file: ItemFile, data: bytes) -> list[str]:
     """Return the non-items that a client's instruction file imports, such as ``@docs/style.md``.
 
     Some clients read a path as relative to the file, some to the project. Where both exist, both are returned.
@@ -196,7 +196,7 @@ def uncovered_imports(root: Root, file: ItemFile) -> list[str]:
     if root.client is None or root.has_skills or file.suffix != ".md":
         return []
     try:
-        text = decode(read_file(root, file.rel_path))
+        text = decode(data)
     except ItemError:  # verification reports it
         return []
     around, folder = os.fspath(root.around), os.path.dirname(root.path / file.rel_path)

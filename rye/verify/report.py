@@ -36,6 +36,7 @@ class _Verified(NamedTuple):
     hidden: str = ""
     content_digest: str = ""
     conflict: str = ""
+    imports: tuple[str, ...] = ()
 
 
 class VerifiedItem(InSpace, _Verified):
@@ -52,6 +53,7 @@ class VerifiedItem(InSpace, _Verified):
         hidden: A sentence about text in the file or skill that a reader does not see; empty if there is none.
         content_digest: SHA-256 hex of the judged bytes alone; empty if ``digest`` is.
         conflict: A sentence about a merge conflict in a file that was edited after it was signed; else empty.
+        imports: Non-items that an instruction file imports, below the root.
     """
 
     __slots__ = ()

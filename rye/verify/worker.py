@@ -30,6 +30,7 @@ from rye.spaces.read import FolderReader, Read, read_file
 from rye.spaces.shadowing import MAX_HIDING_WARNINGS, cut_short, foreign_copy
 from rye.spaces.signed import Detached, read_signed
 from rye.spaces.snapshot import names
+from rye.spaces.uncovered import uncovered_imports
 from rye.trust.evidence import inspect, with_declared
 from rye.trust.judge import judge
 from rye.trust.list import Skill, SkillFolder
@@ -102,7 +103,8 @@ class Verifier:
             of_file = sha256(data).hexdigest()
             digest = sha256(f"{listed}\n".encode() + data).hexdigest() if listed else of_file
         conflict = conflict_in(data, signature.code)
-        return VerifiedItem(root, file, signature, line, digest, len(data), hidden, of_file, conflict)
+        imports = tuple(uncovered_imports(root, file, data)) if root.client else ()
+        return VerifiedItem(root, file, signature, line, digest, len(data), hidden, of_file, conflict, imports)
 
 
 _Content = tuple[bytes, Detached] | ItemError

@@ -25,7 +25,7 @@ from pathlib import Path
 from rye._process import Worker
 from rye.cli import main
 from rye.index import parallel_build as runs
-from rye.verify import stream as processes
+from rye.verify import facts as processes
 processes.cores = runs.cores = lambda: 3
 done, ask = [], Worker.ask
 def counted(worker, request):

@@ -33,8 +33,9 @@ from rye.trust.line import sign_bytes
 from rye.trust.model import EnvelopeFormat, Verdict
 from rye.trust.trust_file import trust_file_bytes, trust_file_name
 from rye.trust.trust_store import TRUSTED_FOLDER
+from rye.verify.facts import facts
 from rye.verify.report import VerifiedItem
-from rye.verify.stream import stream_outcomes
+from rye.verify.subject import subject_of
 from tests.support.signed import place, sign_v1
 
 RESULTS = Path(__file__).parent / "results"
@@ -90,8 +91,9 @@ def bare(layout: Layout) -> Callable[[], None]:
 def full(layout: Layout, processes: int) -> Iterator[int]:
     """Verify every item of a layout, insist that all are trusted, and yield how many there were at every turn."""
     done = 0
-    for outcome in stream_outcomes((), layout, space="project", digests=False, processes=processes):
-        assert isinstance(outcome, VerifiedItem)
+    for outcome in facts(subject_of((), layout, space="project", digests=False), processes=processes):
+        if not isinstance(outcome, VerifiedItem):
+            continue
         assert outcome.signature.verdict is Verdict.TRUSTED
         done += 1
         if done % TURN == 0:

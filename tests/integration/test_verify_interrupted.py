@@ -59,7 +59,7 @@ def session(leader: int) -> list[int]:
 @contextlib.contextmanager
 def verifying(shop: Workshop, *words: str) -> Iterator[subprocess.Popen[bytes]]:
     """Start a verification on three processes in a session of its own; whatever is left in the end is killed."""
-    code = "from rye.cli import main\nfrom rye.verify import stream as it\nit.cores = lambda: 3\nexit(main())"
+    code = "from rye.cli import main\nfrom rye.verify import facts as it\nit.cores = lambda: 3\nexit(main())"
     process = subprocess.Popen(
         [sys.executable, "-c", code, "verify", "--space", "project", *words],
         cwd=shop.project,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,34 +12,17 @@ from rye.trust.model import Signature
 from rye.trust.trust_set import TrustSet
 from rye.verify.accepted import Identities
 from rye.verify.advice import Adviser, Signers
-from rye.verify.lists import ListChecks
 from rye.verify.policy import EVERY_SPACE, Demand, Policy
 from rye.verify.report import Outcome, VerifiedItem
-from rye.verify.repositories import RepositoryChecks
 from rye.verify.run import Verification
+from rye.verify.subject import Subject
+from rye.verify.worker import Verifier
 from tests.support.signed import ANN, NOW, entry
 
 HOLDER = Signers({ANN.public.fingerprint: ""}, TrustSet((entry(ANN),)), NOW)
 """Somebody who holds a key that counts."""
 
 NOWHERE = Layout((), None, Path("/nowhere"))
-
-
-@dataclass
-class Outcomes:
-    """A stream of files with verdicts."""
-
-    entries: tuple[Outcome, ...]
-    warnings: tuple[str, ...] = ()
-    whole_roots: tuple[Root, ...] = ()
-    layout: Layout = NOWHERE
-
-    def __iter__(self) -> Iterator[Outcome]:
-        yield from self.entries
-
-    def beside(self) -> Iterator[tuple[Root, list[str]]]:
-        """There is nothing beside them."""
-        yield from ()
 
 
 def judged(
@@ -54,18 +35,9 @@ def judged(
 
 
 def verification(*entries: Outcome, policy: Policy | None = None, **more: Any) -> Verification:
-    """Return a verification of these."""
-    now, audience, named = more.pop("now", NOW), more.pop("audience", ""), more.pop("named", frozenset())
-    outcomes: Any = Outcomes(entries, **more)
-    return Verification(
-        outcomes,
-        policy or Policy(Demand(spaces=EVERY_SPACE)),
-        now,
-        ListChecks(outcomes),
-        RepositoryChecks({}, Path.cwd()),
-        Path.cwd(),
-        named,
-        audience,
-        Adviser(str(Path.cwd()), signers=lambda: HOLDER),
-        Identities(Path.cwd()),
-    )
+    """Return a verification of these; the other arguments are those of a subject."""
+    now, audience = more.pop("now", NOW), more.pop("audience", "")
+    layout, demanded = more.pop("layout", NOWHERE), policy or Policy(Demand(spaces=EVERY_SPACE))
+    subject = Subject(layout._replace(audience=audience), Verifier(TrustSet(), now), demanded, **more)
+    fixes = Adviser(str(Path.cwd()), signers=lambda: HOLDER)
+    return Verification(subject, entries, fixes, Identities(Path.cwd()))

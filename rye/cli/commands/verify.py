@@ -17,9 +17,9 @@ from rye.surface.text import plural
 
 if TYPE_CHECKING:
     from rye.cli.progress import IndexProgress
+    from rye.verify.facts import Progress
     from rye.verify.policy import Policy
     from rye.verify.run import Verification
-    from rye.verify.stream import Progress
 
 
 @command("verify")

@@ -12,8 +12,9 @@ from rye.cli import main
 from rye.errors import ArgumentError, SigningError
 from rye.spaces.layout import Layout
 from rye.spaces.targets import read_targets
+from rye.verify.facts import facts
 from rye.verify.report import Unchecked
-from rye.verify.stream import stream_outcomes
+from rye.verify.subject import subject_of
 from tests.support.signed import ANN
 from tests.support.spacesim import SpaceSim
 
@@ -41,7 +42,7 @@ def layout(sim: SpaceSim) -> Layout:
 
 def faults(sim: SpaceSim, text: str) -> list[str]:
     """Return the codes of what could not be checked when that is asked for."""
-    return [each.code for each in stream_outcomes((text,), layout(sim)) if isinstance(each, Unchecked)]
+    return [each.code for each in facts(subject_of((text,), layout(sim))) if isinstance(each, Unchecked)]
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ def test_a_policy_is_for_a_bundle_that_the_caller_names() -> None:
     policy = Policy(Demand(formats=("v1",)))
     assert policy.demand(bundled) is None
     assert policy.demand(bundled, is_named=True) == policy.default
-    run = verification(bundled, policy=policy, named=frozenset({"system:x"}))
+    run = verification(bundled, policy=policy, named=(bundled.root,))
     assert [each.code for each in run if isinstance(each, Finding)] == ["format"]
 
 
