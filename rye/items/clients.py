@@ -1,11 +1,11 @@
-"""The files that coding agents obey: one table of places, each with the client that reads it and its documentation.
+"""The files that coding agents read or run: one table of places, each with its client and a source.
 
 A file that people write for an agent is an *item*: a skill, command, subagent, rule, prompt or instruction file is a
 directive, a list of MCP servers is a tool; in a skill, scripts are tools and other Markdown is knowledge. The path
-alone decides what an item is (:class:`ClientFolder`). Everything else in a client folder, such as hooks and settings,
-is not an item; ``rye verify`` reports it as not covered (:data:`COVERED`, :data:`OBEYED_FILES`).
+alone decides what an item is (:class:`ClientFolder`). Everything else that a client reads or runs, such as hooks and
+settings, is not an item; ``rye verify`` reports it as not covered (:func:`is_obeyed`, :func:`is_covered`).
 
-The sources were looked up on 2026-11-25. A source that is not the client's own is a project that cites the client.
+A row says which page names the place. A source that is not the client's own is a project or page that cites the client.
 """
 
 from __future__ import annotations
@@ -38,6 +38,160 @@ _ENDINGS: Final = {
 
 FORMATS: Final = frozenset({"skill", *_ENDINGS})
 """The formats of files in client folders."""
+
+_GITHUB: Final = ".github"
+
+
+class Row(NamedTuple):
+    """One place that a client reads or runs.
+
+    Attributes:
+        path: Path below a project or the home folder. A folder ends with a slash, and ``*`` is the rest of a name.
+        format: The format of the items there; ``server`` for MCP servers, ``other`` if it holds no items.
+        client: ``agents`` for places that several clients read, else the name of the client.
+        where: ``p`` below a project, ``u`` below the home folder; ``w`` below a project, and too common to be a sign
+            that a folder is one.
+        read_on: The day on which the source, or a project that cites it, was last seen to name the place.
+        source: The page or file that names the place.
+        named: The id of a file, if it is not the path without dot and extension.
+    """
+
+    path: str
+    format: str
+    client: str
+    where: str
+    read_on: str
+    source: str
+    named: str = ""
+
+    @property
+    def place(self) -> str:
+        """The path without the slash at its end."""
+        return self.path.rstrip("/")
+
+    @property
+    def top(self) -> str:
+        """The first part of the path."""
+        return self.path.partition("/")[0]
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the place is a folder."""
+        return self.path.endswith("/")
+
+    @property
+    def item_id(self) -> str:
+        """The id of a file at the top of a project."""
+        return self.named or self.path.removeprefix(".").rpartition(".")[0]
+
+
+TABLE: Final = tuple(
+    Row(*line.split())
+    for line in """
+AGENTS.md                        instructions  agents       p   2026-11-29  agents.md
+AGENTS.override.md               instructions  codex        p   2026-11-29  developers.openai.com/codex/guides/agents-md
+AGENTS.local.md                  instructions  roo          p   2026-11-29  github.com/RooCodeInc/Roo-Code/custom-instructions.ts
+AGENT.md                         instructions  roo          p   2026-11-29  github.com/RooCodeInc/Roo-Code/custom-instructions.ts
+CLAUDE.md                        instructions  claude       p   2026-11-29  code.claude.com/docs/en/memory
+CLAUDE.local.md                  instructions  claude       p   2026-11-29  code.claude.com/docs/en/memory
+.claude/CLAUDE.md                instructions  claude       p   2026-11-29  code.claude.com/docs/en/memory
+GEMINI.md                        instructions  gemini       p   2026-11-29  github.com/google-gemini/gemini-cli/docs/cli/gemini-md.md
+QWEN.md                          instructions  qwen         p   2026-11-29  github.com/QwenLM/qwen-code/docs/users/features/memory.md
+.github/copilot-instructions.md  instructions  copilot      p   2026-11-29  docs.github.com/copilot  copilot-instructions
+.junie/AGENTS.md                 instructions  junie        p   2026-11-29  junie.jetbrains.com/docs/guidelines-and-memory.html
+.junie/guidelines.md             instructions  junie        p   2026-11-29  jetbrains.com/help/junie/customize-guidelines.html
+.mcp.json                        server        mcp          p   2026-11-29  code.claude.com/docs/en/mcp
+.cursor/mcp.json                 server        cursor       p   2026-11-29  cursor.com/docs/context/mcp
+.github/mcp.json                 server        copilot      p   2026-11-29  docs.github.com/copilot/cli-config-dir-reference
+.roo/mcp.json                    server        roo          p   2026-11-29  github.com/RooCodeInc/Roo-Code/McpHub.ts
+.agents/skills/                  skill         agents       pu  2026-11-29  agentskills.io/specification
+.claude/skills/                  skill         claude       pu  2026-11-29  code.claude.com/docs/en/skills
+.cursor/skills/                  skill         cursor       pu  2026-11-29  cursor.com/docs/context/skills
+.codex/skills/                   skill         codex        pu  2026-11-25  developers.openai.com/codex/skills
+.github/skills/                  skill         copilot      p   2026-11-29  code.visualstudio.com/docs/copilot/customization/agent-skills
+.copilot/skills/                 skill         copilot      u   2026-11-29  docs.github.com/en/copilot
+.gemini/skills/                  skill         gemini       pu  2026-11-29  github.com/google-gemini/gemini-cli/docs/cli/skills.md
+.qwen/skills/                    skill         qwen         pu  2026-11-29  github.com/QwenLM/qwen-code/docs/users/features/skills.md
+.windsurf/skills/                skill         windsurf     p   2026-11-29  docs.windsurf.com/windsurf/cascade/skills
+.codeium/windsurf/skills/        skill         windsurf     u   2026-11-29  docs.windsurf.com/windsurf/cascade/skills
+.cline/skills/                   skill         cline        pu  2026-11-29  docs.cline.bot/getting-started/config
+.roo/skills/                     skill         roo          pu  2026-11-29  github.com/RooCodeInc/Roo-Code/SkillsManager.ts
+.kiro/skills/                    skill         kiro         pu  2026-11-29  kiro.dev/docs/skills
+.junie/skills/                   skill         junie        pu  2026-11-29  junie.jetbrains.com/docs/agent-skills.html
+.continue/skills/                skill         continue     pu  2026-11-29  github.com/continuedev/continue/loadMarkdownSkills.ts
+.opencode/skill/                 skill         opencode     p   2026-11-29  opencode.ai/docs/skills
+.opencode/skills/                skill         opencode     p   2026-11-29  opencode.ai/docs/skills
+.config/opencode/skills/         skill         opencode     u   2026-11-29  opencode.ai/docs/skills
+.claude/commands/                command       claude       pu  2026-11-29  code.claude.com/docs/en/skills
+.claude/agents/                  agent         claude       pu  2026-11-29  code.claude.com/docs/en/sub-agents
+.claude/rules/                   rule          claude       pu  2026-11-29  code.claude.com/docs/en/memory
+.claude/output-styles/           mode          claude       pu  2026-11-29  code.claude.com/docs/en/output-styles
+.cursor/rules/                   rule          cursor       p   2026-11-29  cursor.com/docs/rules
+.cursor/commands/                command       cursor       pu  2026-11-29  cursor.com/docs/context/commands
+.cursor/agents/                  agent         cursor       pu  2026-11-29  cursor.com/docs/subagents
+.github/prompts/                 prompt        copilot      p   2026-11-29  code.visualstudio.com/docs/copilot/customization/prompt-files
+.github/instructions/            instructions  copilot      p   2026-11-29  docs.github.com/en/copilot
+.github/agents/                  agent         copilot      p   2026-11-29  code.visualstudio.com/docs/copilot/customization/custom-agents
+.github/chatmodes/               mode          copilot      p   2026-11-25  code.visualstudio.com/docs/copilot/customization/custom-agents
+.gemini/agents/                  agent         gemini       pu  2026-11-29  github.com/google-gemini/gemini-cli/docs/core/subagents.md
+.qwen/rules/                     rule          qwen         pu  2026-11-29  github.com/QwenLM/qwen-code/docs/users/features/rules.md
+.qwen/commands/                  command       qwen         pu  2026-11-29  github.com/QwenLM/qwen-code/commands.md
+.qwen/agents/                    agent         qwen         pu  2026-11-29  github.com/QwenLM/qwen-code/sub-agents.md
+.qwen/output-styles/             mode          qwen         p   2026-11-29  github.com/QwenLM/qwen-code/output-styles.md
+.windsurf/rules/                 rule          windsurf     p   2026-11-29  docs.windsurf.com/windsurf/cascade/memories
+.windsurf/workflows/             command       windsurf     p   2026-11-29  docs.windsurf.com/windsurf/cascade/workflows
+.clinerules/                     rule          cline        p   2026-11-29  docs.cline.bot/customization/cline-rules
+.cline/rules/                    rule          cline        pu  2026-11-29  docs.cline.bot/getting-started/config
+.cline/workflows/                command       cline        p   2026-11-29  github.com/cline/cline/sdk/packages/shared/src/storage/paths.ts
+.roo/rules/                      rule          roo          pu  2026-11-29  github.com/RooCodeInc/Roo-Code/custom-instructions.ts
+.roo/commands/                   command       roo          pu  2026-11-29  github.com/RooCodeInc/Roo-Code/commands.ts
+.kiro/steering/                  rule          kiro         pu  2026-11-29  kiro.dev/docs/steering
+.kiro/prompts/                   command       kiro         pu  2026-11-29  kiro.dev/docs/cli/chat/manage-prompts
+.kiro/agents/                    agent         kiro         pu  2026-11-29  kiro.dev/docs/chat/subagents
+.junie/commands/                 command       junie        pu  2026-11-29  github.com/dyoshikawa/rulesync/junie-paths.ts
+.junie/agents/                   agent         junie        pu  2026-11-29  junie.jetbrains.com/docs/junie-cli-subagents.html
+.continue/rules/                 rule          continue     pu  2026-11-29  github.com/continuedev/continue/loadMarkdownRules.ts
+.continue/prompts/               command       continue     pu  2026-11-29  github.com/continuedev/continue/getPromptFiles.ts
+.continue/agents/                agent         continue     p   2026-11-29  github.com/continuedev/continue/resolveReviews.ts
+.opencode/agent/                 agent         opencode     p   2026-11-25  opencode.ai/docs/agents
+.opencode/agents/                agent         opencode     p   2026-11-29  opencode.ai/docs/agents
+.opencode/command/               command       opencode     p   2026-11-25  opencode.ai/docs/commands
+.opencode/commands/              command       opencode     p   2026-11-29  opencode.ai/docs/commands
+.config/opencode/agents/         agent         opencode     u   2026-11-29  opencode.ai/docs/commands
+.config/opencode/commands/       command       opencode     u   2026-11-29  opencode.ai/docs/commands
+skills/                          skill         agents       p   2026-11-29  agentskills.io/specification
+.github/allowed_models.txt       other         copilot      p   2026-11-25  docs.github.com/en/copilot/reference/copilot-cli-reference/cli-config-dir-reference
+.github/copilot/                 other         copilot      p   2026-11-29  docs.github.com/en/copilot/reference/copilot-cli-reference/cli-config-dir-reference
+.github/copilot-desktop.yml      other         copilot      p   2026-11-25  docs.github.com/en/copilot/reference/copilot-cli-reference/cli-config-dir-reference
+.github/extensions/              other         copilot      p   2026-11-25  docs.github.com/en/copilot/reference/copilot-cli-reference/cli-config-dir-reference
+.github/github-app.yml           other         copilot      p   2026-11-25  docs.github.com/en/copilot/reference/copilot-cli-reference/cli-config-dir-reference
+.github/hooks/                   other         copilot      p   2026-11-29  docs.github.com/en/copilot/reference/copilot-cli-reference/cli-config-dir-reference
+.github/lsp.json                 other         copilot      p   2026-11-25  docs.github.com/en/copilot/reference/copilot-cli-reference/cli-config-dir-reference
+.github/plugin/                  other         copilot      p   2026-11-25  docs.github.com/en/copilot/reference/copilot-cli-reference/cli-config-dir-reference
+.devin/                          other         devin        p   2026-11-29  docs.devin.ai/cli/extensibility/hooks/overview
+.cursorrules                     other         cursor       p   2026-11-29  zed.dev/docs/ai/rules
+.windsurfrules                   other         windsurf     p   2026-11-29  zed.dev/docs/ai/rules
+.clinerules                      other         cline        p   2026-11-29  docs.cline.bot/features/cline-rules/overview
+.clinerules-*                    other         roo          p   2026-11-25  github.com/RooCodeInc/Roo-Code/custom-instructions.ts
+.roorules                        other         roo          p   2026-11-29  github.com/RooCodeInc/Roo-Code/custom-instructions.ts
+.roorules-*                      other         roo          p   2026-11-25  github.com/RooCodeInc/Roo-Code/custom-instructions.ts
+.roomodes                        other         roo          p   2026-11-29  github.com/RooCodeInc/Roo-Code/CustomModesManager.ts
+.continuerc.json                 other         continue     p   2026-11-29  github.com/continuedev/continue/core/config
+.continuerules                   other         continue     p   2026-11-29  github.com/continuedev/continue/core/config
+opencode.json                    other         opencode     p   2026-11-29  opencode.ai/docs/config
+opencode.jsonc                   other         opencode     p   2026-11-29  opencode.ai/docs/config
+.lsp.json                        other         claude       p   2026-11-25  code.claude.com/docs/en/plugins-reference
+gemini-extension.json            other         gemini       p   2026-11-25  github.com/google-gemini/gemini-cli/docs/extensions
+qwen-extension.json              other         qwen         p   2026-11-25  github.com/QwenLM/qwen-code/docs/users/extension/introduction.md
+.vscode/                         other         copilot      w   2026-11-29  code.visualstudio.com/docs/agents/reference/mcp-configuration
+.devcontainer/                   other         copilot      w   2026-11-29  github.com/devcontainers/spec/docs/specs/devcontainer-reference.md
+""".strip().splitlines()
+)
+"""All places. Of two items with the same type and id, the one in the earlier folder is used."""
+
+_OF_PROJECTS: Final = tuple(row for row in TABLE if row.where != "u")
+_FILES: Final = {row.path: row for row in TABLE if row.format != "other" and not row.is_folder}
+_FOLDERS: Final = tuple(row for row in TABLE if row.format != "other" and row.is_folder)
 
 
 class ClientFolder(NamedTuple):
@@ -93,55 +247,22 @@ class ClientFolder(NamedTuple):
 
     def describe(self, rel_path: str) -> tuple[str, str]:
         """Return the format and the client of a file."""
-        if not self.is_fixed:
-            return self.format, self.client
-        fixed = _FIXED[_fixed_name(rel_path)]
-        return fixed.format, fixed.client
+        row = _FILES[_fixed_name(rel_path)] if self.is_fixed else self
+        return row.format, row.client
 
 
-class _Fixed(NamedTuple):
-    format: str
-    client: str
-    item_id: str
-    source: str
+FIXED_FOLDERS: Final = frozenset(path.rpartition("/")[0] for path in _FILES) - {""}
+"""The client folders that contain files with fixed names."""
 
-
-def _rows(table: str) -> list[list[str]]:
-    return [line.split() for line in table.strip().splitlines()]
-
-
-_FIXED: Final = {
-    path: _Fixed(*row)
-    for path, *row in _rows("""
-AGENTS.md                        instructions  agents   AGENTS                agents.md
-AGENTS.override.md               instructions  codex    AGENTS.override       developers.openai.com/codex/guides/agents-md
-AGENTS.local.md                  instructions  roo      AGENTS.local          github.com/RooCodeInc/Roo-Code/custom-instructions.ts
-AGENT.md                         instructions  roo      AGENT                 github.com/RooCodeInc/Roo-Code/custom-instructions.ts
-CLAUDE.md                        instructions  claude   CLAUDE                code.claude.com/docs/en/memory
-CLAUDE.local.md                  instructions  claude   CLAUDE.local          code.claude.com/docs/en/memory
-.claude/CLAUDE.md                instructions  claude   claude/CLAUDE         code.claude.com/docs/en/memory
-GEMINI.md                        instructions  gemini   GEMINI                github.com/google-gemini/gemini-cli/docs/cli/gemini-md.md
-QWEN.md                          instructions  qwen     QWEN                  github.com/QwenLM/qwen-code/docs/users/features/memory.md
-.github/copilot-instructions.md  instructions  copilot  copilot-instructions  docs.github.com/copilot
-.junie/AGENTS.md                 instructions  junie    junie/AGENTS          junie.jetbrains.com/docs/guidelines-and-memory.html
-.junie/guidelines.md             instructions  junie    junie/guidelines      jetbrains.com/help/junie
-.mcp.json                        server        mcp      mcp                   code.claude.com/docs/en/mcp
-.cursor/mcp.json                 server        cursor   cursor/mcp            cursor.com/docs/context/mcp
-.github/mcp.json                 server        copilot  github/mcp            docs.github.com/copilot/cli-config-dir-reference
-.roo/mcp.json                    server        roo      roo/mcp               github.com/RooCodeInc/Roo-Code/McpHub.ts
-""")
-}
-"""Files with fixed names, in a project folder or below it: format, client, id, source."""
-
-FIXED_FOLDERS: Final = frozenset(path.rpartition("/")[0] for path in _FIXED) - {""}
-"""The client folders that contain such files."""
+FIXED_NAMES: Final = tuple(_FILES)
+"""Paths of the files with fixed names, in a project folder or below it."""
 
 
 def _fixed_name(rel_path: str) -> str:
     """Return the last parts of a path that form a fixed file name; empty for none."""
     parts = rel_path.rsplit("/", 2)
     names = ["/".join(parts[-2:]), parts[-1]]
-    return next((name for name in names if name in _FIXED), "")
+    return next((name for name in names if name in _FILES), "")
 
 
 def instructed_folder(rel_path: str) -> str | None:
@@ -151,118 +272,84 @@ def instructed_folder(rel_path: str) -> str | None:
     'app/'
     """
     name = _fixed_name(rel_path)
-    return rel_path[: -len(name)] if name and _FIXED[name].format == "instructions" else None
+    return rel_path[: -len(name)] if name and _FILES[name].format == "instructions" else None
 
 
 def _folder_of_fixed(item_id: str) -> str:
-    for path, fixed in _FIXED.items():
+    for path, row in _FILES.items():
         folder, _, _ = path.rpartition("/")
-        if folder and f"/{item_id}".endswith(f"/{fixed.item_id}"):
-            return item_id.removesuffix(fixed.item_id) + folder
+        if folder and f"/{item_id}".endswith(f"/{row.item_id}"):
+            return item_id.removesuffix(row.item_id) + folder
     return item_id.rpartition("/")[0]
 
 
 def _identify_fixed(rel_path: str) -> tuple[ItemType, str, str] | None:
     name = _fixed_name(rel_path)
-    if not name:
-        return None
-    fixed, folder = _FIXED[name], rel_path[: -len(name)]
-    if any(part.startswith(".") for part in folder.split("/")):
+    folder = rel_path[: -len(name)]
+    if not name or any(part.startswith(".") for part in folder.split("/")):
         return None  # such as .claude/AGENTS.md, which no client reads
-    is_server = fixed.format == "server"
-    return (
-        ItemType.TOOL if is_server else ItemType.DIRECTIVE,
-        f"{folder}{fixed.item_id}",
-        ".json" if is_server else ".md",
-    )
-
-
-_FOLDERS: Final = _rows("""
-.agents/skills             skill         agents    pu  agentskills.io/specification
-.claude/skills             skill         claude    pu  code.claude.com/docs/en/skills
-.cursor/skills             skill         cursor    pu  cursor.com/docs/context/skills
-.codex/skills              skill         codex     pu  developers.openai.com/codex/skills
-.github/skills             skill         copilot   p   code.visualstudio.com/docs/copilot/customization/agent-skills
-.copilot/skills            skill         copilot   u   docs.github.com/en/copilot
-.gemini/skills             skill         gemini    pu  github.com/google-gemini/gemini-cli/docs/cli/skills.md
-.qwen/skills               skill         qwen      pu  github.com/QwenLM/qwen-code/docs/users/features/skills.md
-.windsurf/skills           skill         windsurf  p   docs.windsurf.com/windsurf/cascade/skills
-.codeium/windsurf/skills   skill         windsurf  u   docs.windsurf.com/windsurf/cascade/skills
-.cline/skills              skill         cline     pu  docs.cline.bot/getting-started/config
-.roo/skills                skill         roo       pu  github.com/RooCodeInc/Roo-Code/SkillsManager.ts
-.kiro/skills               skill         kiro      pu  kiro.dev/docs/skills
-.junie/skills              skill         junie     pu  junie.jetbrains.com/docs/agent-skills.html
-.continue/skills           skill         continue  pu  github.com/continuedev/continue/loadMarkdownSkills.ts
-.opencode/skill            skill         opencode  p   opencode.ai/docs/skills
-.opencode/skills           skill         opencode  p   opencode.ai/docs/skills
-.config/opencode/skills    skill         opencode  u   opencode.ai/docs/skills
-.claude/commands           command       claude    pu  code.claude.com/docs/en/skills
-.claude/agents             agent         claude    pu  code.claude.com/docs/en/sub-agents
-.claude/rules              rule          claude    pu  code.claude.com/docs/en/memory
-.claude/output-styles      mode          claude    pu  code.claude.com/docs/en/output-styles
-.cursor/rules              rule          cursor    p   cursor.com/docs/rules
-.cursor/commands           command       cursor    pu  cursor.com/docs/context/commands
-.cursor/agents             agent         cursor    pu  cursor.com/docs/subagents
-.github/prompts            prompt        copilot   p   code.visualstudio.com/docs/copilot/customization/prompt-files
-.github/instructions       instructions  copilot   p   docs.github.com/en/copilot
-.github/agents             agent         copilot   p   code.visualstudio.com/docs/copilot/customization/custom-agents
-.github/chatmodes          mode          copilot   p   code.visualstudio.com/docs/copilot/customization/custom-agents
-.gemini/agents             agent         gemini    pu  github.com/google-gemini/gemini-cli/docs/core/subagents.md
-.qwen/rules                rule          qwen      pu  github.com/QwenLM/qwen-code/docs/users/features/rules.md
-.qwen/commands             command       qwen      pu  github.com/QwenLM/qwen-code/commands.md
-.qwen/agents               agent         qwen      pu  github.com/QwenLM/qwen-code/sub-agents.md
-.qwen/output-styles        mode          qwen      p   github.com/QwenLM/qwen-code/output-styles.md
-.windsurf/rules            rule          windsurf  p   docs.windsurf.com/windsurf/cascade/memories
-.windsurf/workflows        command       windsurf  p   docs.windsurf.com/windsurf/cascade/workflows
-.clinerules                rule          cline     p   docs.cline.bot/customization/cline-rules
-.cline/rules               rule          cline     pu  docs.cline.bot/getting-started/config
-.cline/workflows           command       cline     p   docs.cline.bot/getting-started/config
-.roo/rules                 rule          roo       pu  github.com/RooCodeInc/Roo-Code/custom-instructions.ts
-.roo/commands              command       roo       pu  github.com/RooCodeInc/Roo-Code/commands.ts
-.kiro/steering             rule          kiro      pu  kiro.dev/docs/steering
-.kiro/prompts              command       kiro      pu  kiro.dev/docs/cli/chat/manage-prompts
-.kiro/agents               agent         kiro      pu  kiro.dev/docs/chat/subagents
-.junie/commands            command       junie     pu  github.com/dyoshikawa/rulesync/junie-paths.ts
-.junie/agents              agent         junie     pu  junie.jetbrains.com/docs/junie-cli-subagents.html
-.continue/rules            rule          continue  pu  github.com/continuedev/continue/loadMarkdownRules.ts
-.continue/prompts          command       continue  pu  github.com/continuedev/continue/getPromptFiles.ts
-.continue/agents           agent         continue  p   github.com/continuedev/continue/resolveReviews.ts
-.opencode/agent            agent         opencode  p   opencode.ai/docs/agents
-.opencode/agents           agent         opencode  p   opencode.ai/docs/agents
-.opencode/command          command       opencode  p   opencode.ai/docs/commands
-.opencode/commands         command       opencode  p   opencode.ai/docs/commands
-.config/opencode/agents    agent         opencode  u   opencode.ai/docs/commands
-.config/opencode/commands  command       opencode  u   opencode.ai/docs/commands
-skills                     skill         agents    p   agentskills.io/specification
-""")
-"""Place, format, client, where (p below a project, u below the home folder) and source of each folder of items."""
+    row = _FILES[name]
+    kind, suffix = (ItemType.TOOL, ".json") if row.format == "server" else (ItemType.DIRECTIVE, ".md")
+    return kind, f"{folder}{row.item_id}", suffix
 
 
 def _folders(where: str) -> tuple[ClientFolder, ...]:
-    return tuple(ClientFolder(place, form, client) for place, form, client, spaces, _ in _FOLDERS if where in spaces)
+    return tuple(ClientFolder(row.place, row.format, row.client) for row in _FOLDERS if where in row.where)
 
 
 PREFIXES: Final[Mapping[str, tuple[str, ...]]] = {
-    form: tuple(dict.fromkeys(place.rpartition("/")[2].lstrip(".") for place, kind, *_ in _FOLDERS if kind == form))
+    form: tuple(dict.fromkeys(row.place.rpartition("/")[2].lstrip(".") for row in _FOLDERS if row.format == form))
     for form in _ENDINGS
 }
 """Format of files other than skills → the folders that prefix their ids, as in ``commands/deploy``."""
 
 FIXED_FILES: Final = ClientFolder("", "instructions", "agents", depth=2)
+"""The files with fixed names in a project folder."""
 
 OF_PROJECTS: Final = (*_folders("p"), FIXED_FILES)
-"""Client folders of a project; of two items with the same type and id, the one in the earlier folder is used."""
+"""Client folders of a project."""
 
 OF_USERS: Final = _folders("u")
 """Client folders of the home folder."""
 
-CLIENTS: Final = tuple(
-    dict.fromkeys([*(folder.client for folder in OF_PROJECTS + OF_USERS), *(fixed.client for fixed in _FIXED.values())])
+OF_BUNDLES: Final = (
+    ClientFolder(SKILLS_FOLDER, "skill", "agents"),
+    ClientFolder("commands", "command", "claude"),
+    ClientFolder("agents", "agent", "claude"),
 )
+"""Client folders of a plugin or a repository of skills."""
+
+SKILLS: Final = ClientFolder(".", "skill", "agents")
+"""A folder that contains skills directly."""
+
+CLIENTS: Final = tuple(dict.fromkeys(row.client for row in (*_FOLDERS, *_FILES.values())))
 """The names of all clients; the folders of each can be left out."""
 
+PLUGIN: Final = ".claude-plugin"
+"""The folder that makes its parent a plugin or a marketplace of plugins."""
+
+OBEYED_IN_PLUGINS: Final = ("bin", "hooks", "monitors", "workflows")
+"""Folders of a plugin whose files are run but are not items. Source: code.claude.com/docs/en/plugins-reference."""
+
+COVERED_IN_GITHUB: Final = frozenset(row.place.split("/")[1] for row in TABLE if row.top == _GITHUB)
+"""The names in ``.github`` that Copilot reads; the folder also contains other files."""
+
+_COVERED: Final = frozenset(row.top for row in _OF_PROJECTS if row.path[0] == "." and "/" in row.path) - {_GITHUB}
+_OBEYED: Final = frozenset(row.path.casefold() for row in _OF_PROJECTS if "/" not in row.path)
+_STARTS: Final = tuple(row.path.rstrip("*") for row in TABLE if row.path.endswith("*"))
+_WEAK: Final = frozenset(row.place.casefold() for row in TABLE if row.where == "w")
+
+MARKS: Final = frozenset(row.top for row in _OF_PROJECTS if row.format != "other" or "/" in row.path) - _WEAK
+"""A folder that contains none of these names has no client folders and no files with fixed names."""
+
 _UNKNOWN: Final = re.compile(r"\.[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_KNOWN: Final = frozenset(place.partition("/")[0] for place, *_ in _FOLDERS)
+_KNOWN: Final = frozenset(row.top for row in _FOLDERS)
+
+_OF_TOOLS: Final = frozenset(
+    ".ai .claude-plugin .dockerignore .editorconfig .git .git-blame-ignore-revs .gitattributes .github .gitignore "
+    ".gitkeep .gitmodules .mailmap .pre-commit-config.yaml .prettierignore .prettierrc".split()
+)
+"""Names with a leading dot that are not a client's: those of rye, git and formatters."""
 
 
 def skills_of_another(name: str) -> ClientFolder | None:
@@ -277,65 +364,9 @@ def skills_of_another(name: str) -> ClientFolder | None:
     return ClientFolder(f"{name}/{SKILLS_FOLDER}", "skill", name[1:]) if is_unknown else None
 
 
-OF_BUNDLES: Final = (
-    ClientFolder(SKILLS_FOLDER, "skill", "agents"),
-    ClientFolder("commands", "command", "claude"),
-    ClientFolder("agents", "agent", "claude"),
-)
-"""Client folders of a plugin or a repository of skills."""
-
-SKILLS: Final = ClientFolder(".", "skill", "agents")
-"""A folder that contains skills directly."""
-
-
 def has_skills(place: str) -> bool:
     """Return whether a client folder, as an origin names it, is a skills folder."""
     return place.rpartition("/")[2] in {SKILLS_FOLDER, "skill", SKILLS.place}
-
-
-PLUGIN: Final = ".claude-plugin"
-"""The folder that makes its parent a plugin or a marketplace of plugins."""
-
-OBEYED_IN_PLUGINS: Final = ("bin", "hooks", "monitors", "workflows")
-"""Folders of a plugin whose files are run but are not items. Source: code.claude.com/docs/en/plugins-reference."""
-
-FIXED_NAMES: Final = tuple(_FIXED)
-"""Paths of the files with fixed names, below a project folder."""
-
-COVERED: Final = frozenset(
-    ".agents .claude .cline .clinerules .codex .continue .cursor .devin .gemini .junie .kiro .opencode .qwen .roo "
-    ".windsurf".split()
-)
-"""Client folders, in any folder of a project, where every file is either an item or reported as not covered."""
-
-COVERED_IN_GITHUB: Final = frozenset(
-    "agents allowed_models.txt chatmodes copilot copilot-desktop.yml copilot-instructions.md extensions github-app.yml "
-    "hooks instructions lsp.json mcp.json plugin prompts skills".split()
-)
-"""The same in ``.github``, which also contains other files. Source: docs.github.com/en/copilot, the CLI reference."""
-
-_OF_EDITORS: Final = frozenset({".vscode", ".devcontainer"})
-"""Folders of editors with tasks and settings that agents run; they do not make a folder a project."""
-
-_OBEYED_FILES: Final = frozenset(
-    ".clinerules .continuerc.json .continuerules .cursorrules .lsp.json .roomodes .roorules .windsurfrules "
-    "gemini-extension.json opencode.json opencode.jsonc qwen-extension.json".split()
-)
-"""Non-items that a client obeys in any folder of a project: another format, settings or servers."""
-_OBEYED_STARTS: Final = (".clinerules-", ".roorules-")
-"""Prefixes of the names of further such files."""
-
-MARKS: Final = COVERED.union(
-    path.partition("/")[0] for path in (*_FIXED, *(folder.place for folder in OF_PROJECTS))
-) - {""}
-"""A folder that contains none of these names has no client files."""
-
-
-_OF_TOOLS: Final = frozenset(
-    ".ai .claude-plugin .dockerignore .editorconfig .git .git-blame-ignore-revs .gitattributes .github .gitignore "
-    ".gitkeep .gitmodules .mailmap .pre-commit-config.yaml .prettierignore .prettierrc".split()
-)
-"""Names with a leading dot that are not a client's: those of rye, git and formatters."""
 
 
 def is_unknown_dot_name(name: str, spelled: str) -> bool:
@@ -352,17 +383,14 @@ def is_unknown_dot_name(name: str, spelled: str) -> bool:
 
 def is_obeyed(name: str) -> bool:
     """Return whether a client obeys a file of this name, given in the spelling of a case-insensitive system."""
-    return name in _FOLDED_NAMES or name in _OBEYED_FILES or name.startswith(_OBEYED_STARTS)
+    return name in _OBEYED or name.startswith(_STARTS)
 
 
 def is_covered(name: str) -> bool:
     """Return whether every file in a folder of this name is an item or not covered; spelled as for `is_obeyed`."""
-    return name in COVERED or name in _OF_EDITORS
+    return name in _COVERED
 
 
 def is_weak_mark(name: str) -> bool:
-    """Return whether a covered folder of this name does not make its parent a project."""
-    return name in _OF_EDITORS
-
-
-_FOLDED_NAMES: Final = frozenset(path.casefold() for path in _FIXED if "/" not in path)
+    """Return whether a name is too common to make the folder that holds it a project; spelled as for `is_obeyed`."""
+    return name in _WEAK
