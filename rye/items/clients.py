@@ -6,6 +6,9 @@ alone decides what an item is (:class:`ClientFolder`). Everything else that a cl
 settings, is not an item; ``rye verify`` reports it as not covered (:func:`is_obeyed`, :func:`is_covered`).
 
 A row says which page names the place. A source that is not the client's own is a project or page that cites the client.
+``llms.txt`` is in the table because its proposal tells agents to follow it; no client reads it from a checkout by
+itself, so it is no item, and it makes no folder a project. The same holds for ``CONVENTIONS.md``, which aider reads
+only where its settings say so.
 """
 
 from __future__ import annotations
@@ -97,13 +100,23 @@ CLAUDE.local.md                  instructions  claude       p   2026-11-29  code
 .claude/CLAUDE.md                instructions  claude       p   2026-11-29  code.claude.com/docs/en/memory
 GEMINI.md                        instructions  gemini       p   2026-11-29  github.com/google-gemini/gemini-cli/docs/cli/gemini-md.md
 QWEN.md                          instructions  qwen         p   2026-11-29  github.com/QwenLM/qwen-code/docs/users/features/memory.md
+.qwen/QWEN.local.md              instructions  qwen         p   2026-11-29  github.com/QwenLM/qwen-code/docs/users/features/memory.md
 .github/copilot-instructions.md  instructions  copilot      p   2026-11-29  docs.github.com/copilot  copilot-instructions
 .junie/AGENTS.md                 instructions  junie        p   2026-11-29  junie.jetbrains.com/docs/guidelines-and-memory.html
 .junie/guidelines.md             instructions  junie        p   2026-11-29  jetbrains.com/help/junie/customize-guidelines.html
+CRUSH.md                         instructions  crush        p   2026-11-29  github.com/charmbracelet/crush/internal/config/config.go
+CRUSH.local.md                   instructions  crush        p   2026-11-29  github.com/charmbracelet/crush/internal/config/config.go
+WARP.md                          instructions  warp         p   2026-11-29  docs.warp.dev/agents/capabilities/rules
+replit.md                        instructions  replit       p   2026-11-29  docs.replit.com/features/project-setup/replit-dot-md
+HERMES.md                        instructions  hermes       p   2026-11-29  github.com/NousResearch/hermes-agent/context-files.md
+.hermes.md                       instructions  hermes       p   2026-11-29  github.com/NousResearch/hermes-agent/context-files.md
+.idx/airules.md                  instructions  firebase     p   2026-11-29  firebase.google.com/docs/studio/set-up-gemini
 .mcp.json                        server        mcp          p   2026-11-29  code.claude.com/docs/en/mcp
 .cursor/mcp.json                 server        cursor       p   2026-11-29  cursor.com/docs/context/mcp
 .github/mcp.json                 server        copilot      p   2026-11-29  docs.github.com/copilot/cli-config-dir-reference
 .roo/mcp.json                    server        roo          p   2026-11-29  github.com/RooCodeInc/Roo-Code/McpHub.ts
+.kilocode/mcp.json               server        kilo         p   2026-11-29  kilo.ai/docs/automate/mcp/using-in-kilo-code
+.factory/mcp.json                server        factory      p   2026-11-29  github.com/dyoshikawa/rulesync/factorydroid-paths.ts
 .agents/skills/                  skill         agents       pu  2026-11-29  agentskills.io/specification
 .claude/skills/                  skill         claude       pu  2026-11-29  code.claude.com/docs/en/skills
 .cursor/skills/                  skill         cursor       pu  2026-11-29  cursor.com/docs/context/skills
@@ -122,6 +135,21 @@ QWEN.md                          instructions  qwen         p   2026-11-29  gith
 .opencode/skill/                 skill         opencode     p   2026-11-29  opencode.ai/docs/skills
 .opencode/skills/                skill         opencode     p   2026-11-29  opencode.ai/docs/skills
 .config/opencode/skills/         skill         opencode     u   2026-11-29  opencode.ai/docs/skills
+.crush/skills/                   skill         crush        p   2026-11-29  github.com/charmbracelet/crush/README.md
+.config/crush/skills/            skill         crush        u   2026-11-29  github.com/charmbracelet/crush/README.md
+.factory/skills/                 skill         factory      pu  2026-11-29  docs.factory.ai/cli/configuration/skills
+.augment/skills/                 skill         augment      pu  2026-11-29  docs.augmentcode.com/cli/skills
+.kilo/skills/                    skill         kilo         pu  2026-11-29  kilo.ai/docs/customize/skills
+.kilocode/skills/                skill         kilo         pu  2026-11-29  github.com/vercel-labs/skills/README.md
+.goose/skills/                   skill         goose        p   2026-11-29  goose-docs.ai/docs/guides/context-engineering/using-skills
+.config/goose/skills/            skill         goose        u   2026-11-29  github.com/vercel-labs/skills/README.md
+.openhands/skills/               skill         openhands    pu  2026-11-29  github.com/vercel-labs/skills/README.md
+.trae/skills/                    skill         trae         pu  2026-11-29  github.com/vercel-labs/skills/README.md
+.warp/skills/                    skill         warp         pu  2026-11-29  github.com/dyoshikawa/rulesync/warp-paths.ts
+.devin/skills/                   skill         devin        p   2026-11-29  docs.devin.ai/cli/extensibility/skills
+.config/devin/skills/            skill         devin        u   2026-11-29  docs.devin.ai/cli/extensibility/skills
+.agent/skills/                   skill         antigravity  p   2026-11-29  github.com/vercel-labs/skills/README.md
+.grok/skills/                    skill         grok         pu  2026-11-29  docs.x.ai/build/features/skills-plugins-marketplaces
 .claude/commands/                command       claude       pu  2026-11-29  code.claude.com/docs/en/skills
 .claude/agents/                  agent         claude       pu  2026-11-29  code.claude.com/docs/en/sub-agents
 .claude/rules/                   rule          claude       pu  2026-11-29  code.claude.com/docs/en/memory
@@ -151,6 +179,19 @@ QWEN.md                          instructions  qwen         p   2026-11-29  gith
 .junie/commands/                 command       junie        pu  2026-11-29  github.com/dyoshikawa/rulesync/junie-paths.ts
 .junie/agents/                   agent         junie        pu  2026-11-29  junie.jetbrains.com/docs/junie-cli-subagents.html
 .continue/rules/                 rule          continue     pu  2026-11-29  github.com/continuedev/continue/loadMarkdownRules.ts
+.augment/rules/                  rule          augment      pu  2026-11-29  docs.augmentcode.com/cli/rules
+.kilo/rules/                     rule          kilo         p   2026-11-29  kilo.ai/docs/customize/custom-rules
+.kilocode/rules/                 rule          kilo         pu  2026-11-29  kilo.ai/docs/customize/custom-rules
+.trae/rules/                     rule          trae         p   2026-11-29  w3cschool.cn/traeworkdocs/traework-rules.html
+.amazonq/rules/                  rule          amazonq      p   2026-11-29  docs.aws.amazon.com/amazonq/latest/qdeveloper-ug/context-project-rules.html
+.firebender/rules/               rule          firebender   pu  2026-11-29  docs.firebender.com/api-reference/rules
+.tabnine/guidelines/             rule          tabnine      pu  2026-11-29  docs.tabnine.com/main/getting-started/tabnine-agent/guidelines
+.openhands/microagents/          rule          openhands    pu  2026-11-29  docs.openhands.dev/openhands/usage/microagents/microagents-overview
+.aiassistant/rules/              rule          jetbrains    p   2026-11-29  jetbrains.com/help/ai-assistant/configure-project-rules.html
+.devin/rules/                    rule          devin        p   2026-11-29  docs.devin.ai/desktop/cascade/memories
+.agents/rules/                   rule          antigravity  p   2026-11-29  discuss.ai.google.dev/t/new-folder-for-rules/126165
+.agent/rules/                    rule          antigravity  p   2026-11-29  discuss.ai.google.dev/t/new-folder-for-rules/126165
+.grok/rules/                     rule          grok         pu  2026-11-29  github.com/dyoshikawa/rulesync/file-formats.md
 .continue/prompts/               command       continue     pu  2026-11-29  github.com/continuedev/continue/getPromptFiles.ts
 .continue/agents/                agent         continue     p   2026-11-29  github.com/continuedev/continue/resolveReviews.ts
 .opencode/agent/                 agent         opencode     p   2026-11-25  opencode.ai/docs/agents
@@ -158,7 +199,19 @@ QWEN.md                          instructions  qwen         p   2026-11-29  gith
 .opencode/command/               command       opencode     p   2026-11-25  opencode.ai/docs/commands
 .opencode/commands/              command       opencode     p   2026-11-29  opencode.ai/docs/commands
 .config/opencode/agents/         agent         opencode     u   2026-11-29  opencode.ai/docs/commands
+.factory/droids/                 agent         factory      pu  2026-11-29  docs.factory.ai/cli/configuration/custom-droids
+.augment/agents/                 agent         augment      pu  2026-11-29  docs.augmentcode.com/cli/subagents
+.kilo/agents/                    agent         kilo         p   2026-11-29  github.com/dyoshikawa/rulesync/kilo-paths.ts
+.devin/agents/                   agent         devin        p   2026-11-29  docs.devin.ai/cli/subagents
+.grok/agents/                    agent         grok         pu  2026-11-29  github.com/dyoshikawa/rulesync/grokcli-paths.ts
 .config/opencode/commands/       command       opencode     u   2026-11-29  opencode.ai/docs/commands
+.factory/commands/               command       factory      pu  2026-11-29  docs.factory.ai/cli/configuration/custom-slash-commands
+.augment/commands/               command       augment      pu  2026-11-29  docs.augmentcode.com/cli/custom-commands
+.agents/commands/                command       augment      pu  2026-11-29  docs.augmentcode.com/cli/custom-commands
+.agents/workflows/               command       antigravity  p   2026-11-29  github.com/dyoshikawa/rulesync/antigravity-paths.ts
+.agent/workflows/                command       antigravity  p   2026-11-29  discuss.ai.google.dev/t/new-folder-for-rules/126165
+.kilo/commands/                  command       kilo         p   2026-11-29  github.com/dyoshikawa/rulesync/kilo-paths.ts
+.grok/commands/                  command       grok         pu  2026-11-29  github.com/dyoshikawa/rulesync/file-formats.md
 skills/                          skill         agents       p   2026-11-29  agentskills.io/specification
 .github/allowed_models.txt       other         copilot      p   2026-11-25  docs.github.com/en/copilot/reference/copilot-cli-reference/cli-config-dir-reference
 .github/copilot/                 other         copilot      p   2026-11-29  docs.github.com/en/copilot/reference/copilot-cli-reference/cli-config-dir-reference
@@ -168,7 +221,7 @@ skills/                          skill         agents       p   2026-11-29  agen
 .github/hooks/                   other         copilot      p   2026-11-29  docs.github.com/en/copilot/reference/copilot-cli-reference/cli-config-dir-reference
 .github/lsp.json                 other         copilot      p   2026-11-25  docs.github.com/en/copilot/reference/copilot-cli-reference/cli-config-dir-reference
 .github/plugin/                  other         copilot      p   2026-11-25  docs.github.com/en/copilot/reference/copilot-cli-reference/cli-config-dir-reference
-.devin/                          other         devin        p   2026-11-29  docs.devin.ai/cli/extensibility/hooks/overview
+.amp/                            other         amp          p   2026-11-29  ampcode.com/manual
 .cursorrules                     other         cursor       p   2026-11-29  zed.dev/docs/ai/rules
 .windsurfrules                   other         windsurf     p   2026-11-29  zed.dev/docs/ai/rules
 .clinerules                      other         cline        p   2026-11-29  docs.cline.bot/features/cline-rules/overview
@@ -178,13 +231,32 @@ skills/                          skill         agents       p   2026-11-29  agen
 .roomodes                        other         roo          p   2026-11-29  github.com/RooCodeInc/Roo-Code/CustomModesManager.ts
 .continuerc.json                 other         continue     p   2026-11-29  github.com/continuedev/continue/core/config
 .continuerules                   other         continue     p   2026-11-29  github.com/continuedev/continue/core/config
+.kilocoderules                   other         kilo         p   2026-11-29  kilo.ai/docs/customize/custom-rules
+.kilocoderules-*                 other         kilo         p   2026-11-29  kilo.ai/docs/customize/custom-rules
+.kilocodemodes                   other         kilo         p   2026-11-29  kilo.ai/docs/features/custom-modes
+kilo.json                        other         kilo         p   2026-11-29  kilo.ai/docs/automate/mcp/using-in-kilo-code
+kilo.jsonc                       other         kilo         p   2026-11-29  kilo.ai/docs/automate/mcp/using-in-kilo-code
 opencode.json                    other         opencode     p   2026-11-29  opencode.ai/docs/config
 opencode.jsonc                   other         opencode     p   2026-11-29  opencode.ai/docs/config
+crush.json                       other         crush        p   2026-11-29  github.com/charmbracelet/crush/README.md
+.crush.json                      other         crush        p   2026-11-29  github.com/charmbracelet/crush/README.md
+crushrc                          other         crush        p   2026-11-29  github.com/charmbracelet/crush/README.md
+.crushrc                         other         crush        p   2026-11-29  github.com/charmbracelet/crush/README.md
+firebender.json                  other         firebender   p   2026-11-29  docs.firebender.com/api-reference/syntax
+.goosehints                      other         goose        p   2026-11-29  github.com/block/goose/using-goosehints.md
+.augment-guidelines              other         augment      p   2026-11-29  docs.augmentcode.com/cli/rules
+.rules                           other         zed          p   2026-11-29  zed.dev/docs/ai/rules
+.aider.conf.yml                  other         aider        p   2026-11-29  aider.chat/docs/config/aider_conf.html
 .lsp.json                        other         claude       p   2026-11-25  code.claude.com/docs/en/plugins-reference
 gemini-extension.json            other         gemini       p   2026-11-25  github.com/google-gemini/gemini-cli/docs/extensions
 qwen-extension.json              other         qwen         p   2026-11-25  github.com/QwenLM/qwen-code/docs/users/extension/introduction.md
+CONVENTIONS.md                   other         aider        w   2026-11-29  aider.chat/docs/usage/conventions.html
+llms.txt                         other         agents       w   2026-11-29  llmstxt.org
+.replit                          other         replit       w   2026-11-29  docs.replit.com/features/project-setup/configuration
 .vscode/                         other         copilot      w   2026-11-29  code.visualstudio.com/docs/agents/reference/mcp-configuration
 .devcontainer/                   other         copilot      w   2026-11-29  github.com/devcontainers/spec/docs/specs/devcontainer-reference.md
+.devcontainer.json               other         copilot      w   2026-11-29  github.com/devcontainers/spec/docs/specs/devcontainer-reference.md
+.zed/                            other         zed          w   2026-11-29  zed.dev/docs/worktree-trust
 """.strip().splitlines()
 )
 """All places. Of two items with the same type and id, the one in the earlier folder is used."""
@@ -357,8 +429,8 @@ def skills_of_another(name: str) -> ClientFolder | None:
 
     Installers of skills write ``.NAME/skills`` for dozens of clients, and more are added every month.
 
-        >>> skills_of_another(".trae")
-        ClientFolder(place='.trae/skills', format='skill', client='trae', depth=16)
+        >>> skills_of_another(".qoder")
+        ClientFolder(place='.qoder/skills', format='skill', client='qoder', depth=16)
     """
     is_unknown = name not in _KNOWN and name not in _OF_TOOLS and _UNKNOWN.fullmatch(name)
     return ClientFolder(f"{name}/{SKILLS_FOLDER}", "skill", name[1:]) if is_unknown else None

@@ -196,14 +196,14 @@ def link(path: str, target: str) -> Callable[[Path], object]:
 
 def large(project: Path) -> None:
     """Put a file of 256 MiB and a byte, with a hole, into a folder."""
-    lay(project, {".zed/rules.md": KIND})
-    with (project / ".zed/large").open("wb") as file:
+    lay(project, {".qoder/rules.md": KIND})
+    with (project / ".qoder/large").open("wb") as file:
         file.truncate((1 << 28) + 1)
 
 
 def change_large(project: Path) -> None:
     """Change a byte in its middle."""
-    with (project / ".zed/large").open("r+b") as file:
+    with (project / ".qoder/large").open("r+b") as file:
         file.seek(1 << 27)
         file.write(b"x")
 
@@ -211,21 +211,23 @@ def change_large(project: Path) -> None:
 UNKNOWN = "unknown-dot-name"
 ROWS |= {
     "accepted-folder-gets-a-file": accepted(
-        lambda project: lay(project, {".zed/a.md": KIND}), lambda project: lay(project, {".zed/b.md": EVIL}), UNKNOWN
+        lambda project: lay(project, {".qoder/a.md": KIND}),
+        lambda project: lay(project, {".qoder/b.md": EVIL}),
+        UNKNOWN,
     ),
     "accepted-folder-with-a-repository-in-it": accepted(
-        lambda project: lay(project, {".zed/x/.git/config": "a\n", ".zed/.git/config": "a\n"}),
-        lambda project: lay(project, {".zed/x/.git/hooks/evil": EVIL}),
+        lambda project: lay(project, {".qoder/x/.git/config": "a\n", ".qoder/.git/config": "a\n"}),
+        lambda project: lay(project, {".qoder/x/.git/hooks/evil": EVIL}),
         UNKNOWN,
     ),
     "accepted-folder-that-is-a-repository": accepted(
-        lambda project: lay(project, {".zed/.git/config": "a\n"}),
-        lambda project: lay(project, {".zed/.git/config": EVIL}),
+        lambda project: lay(project, {".qoder/.git/config": "a\n"}),
+        lambda project: lay(project, {".qoder/.git/config": EVIL}),
         UNKNOWN,
     ),
     "accepted-folder-with-a-large-file": accepted(large, change_large, UNKNOWN),
     "accepted-folder-with-a-program": accepted(
-        lambda project: lay(project, {".zed/a": KIND}), lambda project: (project / ".zed/a").chmod(0o755), UNKNOWN
+        lambda project: lay(project, {".qoder/a": KIND}), lambda project: (project / ".qoder/a").chmod(0o755), UNKNOWN
     ),
     "accepted-link-to-a-file-that-changes": accepted(
         link(".claude/hooks/a.md", "docs/a.md"), lambda project: lay(project, {"docs/a.md": EVIL})
@@ -234,7 +236,7 @@ ROWS |= {
         link(".claude/hooks/a", "docs/a"), lambda project: lay(project, {"docs/a/y.md": EVIL})
     ),
     "accepted-folder-with-a-link-to-what-changes": accepted(
-        link(".zed/a.md", "docs/a.md"), lambda project: lay(project, {"docs/a.md": EVIL}), UNKNOWN
+        link(".qoder/a.md", "docs/a.md"), lambda project: lay(project, {"docs/a.md": EVIL}), UNKNOWN
     ),
 }
 
@@ -242,7 +244,7 @@ ROWS |= {
 def accept_link_out_of_the_project(arena: Arena) -> bool:
     """What lies outside cannot be read as a whole: such a finding is never accepted."""
     project = sign(arena, {"AGENTS.md": KIND})
-    (project / ".zed").symlink_to("/usr")
+    (project / ".qoder").symlink_to("/usr")
     place = ("--space", "project", "--project", str(project), "--strict")
     return run("verify", *policy(arena), *place, "--accept")[0] == 2
 

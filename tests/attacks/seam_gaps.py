@@ -103,9 +103,9 @@ ROWS |= {
     "agents-md-in-wide-letters-deep-down": planted("p/q/r/\uff21GENTS.md"),
     "settings-of-opencode-deep-down": planted("p/q/r/opencode.json", named="p/q/r/opencode.json"),
     "settings-of-claude-deep-down": planted("p/q/r/s/.claude/settings.json"),
-    "rules-of-an-unknown-client": planted(".kilocode/rules/x.md", UNKNOWN),
-    "rules-of-an-unknown-client-deep-down": planted("p/q/r/s/.kilocode/rules/x.md", UNKNOWN),
-    "hints-of-an-unknown-client": planted(".goosehints", UNKNOWN),
-    "name-that-folds-to-a-dot-name": planted("\uff0egoosehints", UNKNOWN),
+    "rules-of-an-unknown-client": planted(".qoder/rules/x.md", UNKNOWN),
+    "rules-of-an-unknown-client-deep-down": planted("p/q/r/s/.qoder/rules/x.md", UNKNOWN),
+    "hints-of-an-unknown-client": planted(".qoderhints", UNKNOWN),
+    "name-that-folds-to-a-dot-name": planted("\uff0eqoderhints", UNKNOWN),
     "repository-with-a-program-inside-the-items": added({}, ".ai/.git/config", text="[core]\n\tfsmonitor = evil\n"),
 }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
-from rye.items.clients import FIXED_FILES, OF_PROJECTS, OF_USERS, SKILLS, ClientFolder
+from rye.items.clients import FIXED_FILES, FORMATS, OF_PROJECTS, OF_USERS, SKILLS, TABLE, ClientFolder, is_obeyed
 from rye.items.model import ItemType
 
 PLACES = {each.place: each for each in (*OF_PROJECTS, *OF_USERS)}
@@ -46,6 +48,17 @@ D, T, K = ItemType.DIRECTIVE, ItemType.TOOL, ItemType.KNOWLEDGE
         (".claude/rules", "ts/style.md", (D, "rules/ts/style", ".md")),
         (".github/chatmodes", "plan.chatmode.md", (D, "chatmodes/plan", ".md")),
         (".clinerules", "style.md", (D, "clinerules/style", ".md")),
+        ("", "CRUSH.md", (D, "CRUSH", ".md")),
+        ("", "packages/x/WARP.md", (D, "packages/x/WARP", ".md")),
+        ("", "replit.md", (D, "replit", ".md")),
+        ("", ".hermes.md", (D, "hermes", ".md")),
+        ("", ".idx/airules.md", (D, "idx/airules", ".md")),
+        ("", ".kilocode/mcp.json", (T, "kilocode/mcp", ".json")),
+        (".factory/droids", "reviewer.md", (D, "droids/reviewer", ".md")),
+        (".firebender/rules", "kotlin.mdc", (D, "rules/kotlin", ".md")),
+        (".tabnine/guidelines", "style.md", (D, "guidelines/style", ".md")),
+        ("", "CONVENTIONS.md", None),
+        ("", "llms.txt", None),
         ("", "README.md", None),
     ],
 )
@@ -84,3 +97,26 @@ def test_formats_and_clients_of_files_with_a_name_of_their_own() -> None:
         "x/CLAUDE.md": ("instructions", "claude"),
         ".mcp.json": ("server", "mcp"),
     }
+
+
+def test_each_row_of_the_table_says_where_it_was_read() -> None:
+    """A place is in the table once for each format, with a source, and the day on which that was last read."""
+    places = [(row.path, row.format) for row in TABLE]
+    assert len(places) == len(set(places))
+    for row in TABLE:
+        assert row.format in {*FORMATS, "server", "other"}, row
+        assert row.where in {"p", "u", "pu", "w"}, row
+        assert date(2026, 11, 25) <= date.fromisoformat(row.read_on), row
+        assert "." in row.source, row
+
+
+def test_two_files_with_names_of_their_own_differ_on_systems_that_ignore_case() -> None:
+    """Else a search could not say which of them a name in other letters is."""
+    names = [row.path.casefold() for row in TABLE if not row.is_folder]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("name", ["conventions.md", "llms.txt", ".roorules-code", "crushrc", ".goosehints"])
+def test_a_client_obeys_a_name(name: str) -> None:
+    """Whether the file is an item or not."""
+    assert is_obeyed(name)

@@ -73,9 +73,19 @@ def test_a_project_needs_no_ai(tmp_path: Path) -> None:
     (tmp_path / "p/packages/.ai").mkdir()
     assert find_project(start) == tmp_path / "p/packages"
     assert find_project(tmp_path / "p", user=tmp_path / "p") is None
-    lay(tmp_path / "q", ".claude/skills/pdf/SKILL.md", ".trae/skills/pdf/SKILL.md")
-    for client in (".claude", ".trae"):
+    lay(tmp_path / "q", ".claude/skills/pdf/SKILL.md", ".qoder/skills/pdf/SKILL.md")
+    for client in (".claude", ".qoder"):
         assert find_project(tmp_path / "q" / client / "skills/pdf") == tmp_path / "q"
+
+
+def test_names_that_unrelated_projects_have_make_no_project(tmp_path: Path) -> None:
+    """Editors and web sites have them too; instructions of a client make one."""
+    for name in ("llms.txt", "CONVENTIONS.md", ".replit", ".vscode/tasks.json", ".zed/tasks.json"):
+        lay(tmp_path, name)
+    assert find_project(tmp_path, user=tmp_path.parent) is None
+    lay(tmp_path, "CRUSH.md")
+    assert find_project(tmp_path, user=tmp_path.parent) == tmp_path
+    assert refs(tmp_path, "") == (["directive:CRUSH"], [])
 
 
 def test_a_skill_that_is_linked_from_another_client_is_found_once(tmp_path: Path) -> None:
@@ -126,10 +136,10 @@ def test_a_repository_of_skills_is_a_bundle_as_it_is(tmp_path: Path, paths: list
 
 def test_skills_of_clients_that_the_table_does_not_have_are_found(tmp_path: Path) -> None:
     """Every ``.NAME/skills/*/SKILL.md`` is a skill, at any depth; a list of clients leaves these out."""
-    lay(tmp_path, ".trae/skills/pdf/SKILL.md", ".goose/skills/doc/SKILL.md", ".cache/skills/x.md")
-    lay(tmp_path / "a/b/c/d", ".factory/skills/x/SKILL.md")
-    assert sources(tmp_path, tmp_path / "home")[:3] == ["project", "project:.goose/skills", "project:.trae/skills"]
-    assert refs(tmp_path, ".trae/skills") == (["directive:pdf"], [])
-    assert not [each for each in sources(tmp_path, tmp_path / "home", ["claude"]) if "trae" in each]
+    lay(tmp_path, ".qoder/skills/pdf/SKILL.md", ".iflow/skills/doc/SKILL.md", ".cache/skills/x.md")
+    lay(tmp_path / "a/b/c/d", ".zencoder/skills/x/SKILL.md")
+    assert sources(tmp_path, tmp_path / "home")[:3] == ["project", "project:.iflow/skills", "project:.qoder/skills"]
+    assert refs(tmp_path, ".qoder/skills") == (["directive:pdf"], [])
+    assert not [each for each in sources(tmp_path, tmp_path / "home", ["claude"]) if "qoder" in each]
     found = [root.source for root in look_below(tmp_path).roots]
-    assert "project:d:.factory/skills" in found
+    assert "project:d:.zencoder/skills" in found

@@ -64,6 +64,12 @@ PATHS = (
     *(".codex/hooks.json", ".codex/rules/x.rules", ".gemini/policies/x.toml", ".gemini/.env", ".vscode/tasks.json"),
     *(".kiro/hooks/a.json", ".junie/allowlist.json", ".opencode/plugin/x.ts", ".continue/config.yaml", "opencode.json"),
     *(".github/hooks/x.json", ".github/mcp.json", ".cursor/mcp.json", "packages/x/.mcp.json"),
+    *(".crush/crush.json", "crush.json", ".crushrc", "firebender.json", "kilo.jsonc", ".aider.conf.yml"),
+    *(".amp/plugins/x.ts", ".devin/hooks.v1.json", ".factory/hooks.json", ".idx/dev.nix", "a/.devcontainer.json"),
+    *(".zed/tasks.json", "a/.vscode/mcp.json"),
+    # what agents are told to read
+    *("CRUSH.md", "a/WARP.md", "replit.md", ".goosehints", ".rules", ".augment-guidelines", "CONVENTIONS.md"),
+    *("llms.txt", "a/llms.txt"),
     # however deep
     *("a/b/c/.mcp.json", "a/b/c/d/.windsurfrules", "a/b/c/d/e/.claude/settings.json", ".claude/skills/loose.txt"),
     # spelled as systems read it that ignore case

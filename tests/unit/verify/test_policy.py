@@ -367,7 +367,7 @@ def test_hidden_names_that_nobody_knows_are_findings_unless_the_policy_names_the
     """By name or by a pattern of the path, at any depth; those of git and of known clients are none."""
     sim = SpaceSim(tmp_path, bundles=())
     sim.write("project", "knowledge/a.md", "# A\n")
-    for path in (".gitignore", ".github/workflows/a.yml", ".env.example", "a/b/.kilocode/rules/x.md"):
+    for path in (".gitignore", ".github/workflows/a.yml", ".env.example", "a/b/.qoder/rules/x.md"):
         (sim.project / path).parent.mkdir(parents=True, exist_ok=True)
         (sim.project / path).write_text("x")
 
@@ -377,6 +377,6 @@ def test_hidden_names_that_nobody_knows_are_findings_unless_the_policy_names_the
         items = json.loads(capsys.readouterr().out)["items"]
         return {each["id"] for each in items if each["code"] == "unknown-dot-name"}
 
-    assert named("formats: v2\n") == {".env.example", "a/b/.kilocode"}
-    assert named('ignore: [.env.example, "a/*/.kilocode"]\n') == set()
-    assert named("ignore: [.kilocode]\n") == {".env.example"}
+    assert named("formats: v2\n") == {".env.example", "a/b/.qoder"}
+    assert named('ignore: [.env.example, "a/*/.qoder"]\n') == set()
+    assert named("ignore: [.qoder]\n") == {".env.example"}
