@@ -25,13 +25,9 @@ from rye.cluster.vectors import FIELDS as VECTOR_FIELDS
 from rye.index import analysis, schema
 from rye.index.arrays import Bools, Ints
 from rye.index.docvalues import name_key
-from rye.index.references import BY_NAME, TYPE_BITS, TYPED, Lookup, key_of, name_of
-from rye.index.relations import Edge
 from rye.index.schema import (
     SEPARATOR,
     TEXT_FIELDS,
-    TYPE_NAMES,
-    TYPE_NUMBER,
     ItemPlace,
     Version,
     keyword_columns,
@@ -40,7 +36,9 @@ from rye.index.schema import (
     text_columns,
 )
 from rye.index.segment import Segment
-from rye.items.model import Item
+from rye.items.model import TYPE_NAMES, TYPE_NUMBER, Item
+from rye.items.references import BY_NAME, TYPE_BITS, TYPED, Lookup, key_of, name_of
+from rye.items.relations import Edge
 from rye.search.fields import TEXT_FIELDS as WEIGHTS
 from rye.search.fields import kind_of
 

@@ -25,13 +25,14 @@ from rye.cluster.vectors import HitVectors
 from rye.errors import ItemError
 from rye.index.file_list import FileList, Files, SegmentRow
 from rye.index.reader import Reader
-from rye.index.relations import Edge
-from rye.index.schema import SEPARATOR, TYPE_NAMES, ItemPlace, clean
+from rye.index.schema import SEPARATOR, ItemPlace, clean
 from rye.index.segment import Segment
 from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import LiveSegment, Snapshot
+from rye.items.model import TYPE_NAMES
 from rye.items.names import spellings
 from rye.items.reader import MAX_BYTES
+from rye.items.relations import Edge
 from rye.spaces.model import Root
 from rye.spaces.signed import ReadItem
 

@@ -19,11 +19,11 @@ from rye.cluster.vectors import ItemVectors
 from rye.errors import EnvironmentFault, ItemError
 from rye.index.arrays import Bools
 from rye.index.reader import Part, Reader
-from rye.index.references import beside
-from rye.index.relations import edges_of
-from rye.index.schema import TYPE_NAMES, ItemPlace
+from rye.index.schema import ItemPlace
 from rye.index.store import Snapshot
-from rye.items.model import ItemType
+from rye.items.model import TYPE_NAMES, ItemType
+from rye.items.references import beside
+from rye.items.relations import edges_of
 from rye.items.scope import EVERY_SCOPE, Scope
 from rye.search.predicates import States, in_scope
 from rye.spaces.model import Root

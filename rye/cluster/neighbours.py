@@ -14,8 +14,8 @@ from rye.cluster.hits import TIES, FetchedHits, Row, marked
 from rye.cluster.published import Generation
 from rye.cluster.query import Clause, all_of, cannot, none_of
 from rye.index.reader import Reader
-from rye.index.references import beside
-from rye.index.relations import Edge, edges_of
+from rye.items.references import beside
+from rye.items.relations import Edge, edges_of
 from rye.search.graph import MAX_CANDIDATES, Direction
 
 MOST_RELATED = 2_000

@@ -21,9 +21,8 @@ from rye.index.arrays import (
     ranked,
     smallest,
 )
-from rye.index.schema import TYPE_NAMES
 from rye.index.terms import Strings
-from rye.items.model import TYPE_OF_FOLDER
+from rye.items.model import TYPE_NAMES, TYPE_OF_FOLDER
 
 
 def pack_keywords(ordered: Packed, owners: Ints, docs: Ints) -> Arrays:

@@ -4,12 +4,12 @@
 array          shape    meaning
 ============== =======  ====================================================================================
 edge.doc       R        document that refers, ascending
-edge.kind      R        number of the kind of edge (:data:`rye.index.relations.KINDS`), plus 128 if not sure
+edge.kind      R        number of the kind of edge (:data:`rye.items.relations.KINDS`), plus 128 if not sure
 edge.line      R        1-based line of the file
 edge.target    R        number of the target, in
 target.*       T        the texts as written, in byte order, each with its lookups
 target.lookups T + 1    lookups of target t are ``[target.lookups[t], target.lookups[t + 1])``, best first
-lookup.how     L        bits of :class:`rye.index.references.Lookup`
+lookup.how     L        bits of :class:`rye.items.references.Lookup`
 lookup.key     L        its key
 key.id         N        key of the id of every document, with its type
 key.name       N        key of the name of every document, with its type
@@ -28,9 +28,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rye.index.arrays import Array, Arrays, Ints, pack_strings, smallest
-from rye.index.references import keys_of, name_of
-from rye.index.relations import KIND_NUMBER, Edge
 from rye.index.terms import Strings
+from rye.items.references import key_of, name_of
+from rye.items.relations import KIND_NUMBER, Edge
 
 Keys = npt.NDArray[np.uint64]
 
@@ -86,8 +86,8 @@ class EdgeWriter:
 
     def name(self, types: Sequence[int], ids: Sequence[str]) -> None:
         """Add the id and name keys of more documents, given their type numbers and ids."""
-        self._ids.append(keys_of(ids, types))
-        self._names.append(keys_of([name_of(item_id) for item_id in ids], types))
+        self._ids.append(np.fromiter(map(key_of, ids, types), np.uint64, len(ids)))
+        self._names.append(np.fromiter(map(key_of, map(name_of, ids), types), np.uint64, len(ids)))
 
     def take(self, edges: EdgeColumns, renumber: Ints) -> None:
         """Add the edges of a segment with new document numbers; leave out documents with -1."""

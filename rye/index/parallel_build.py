@@ -26,12 +26,12 @@ from rye.index.arrays import Arrays
 from rye.index.cache_folder import files_in
 from rye.index.file_list import Problem
 from rye.index.merge import merge, merge_keywords, renumbered
-from rye.index.references import beside
-from rye.index.relations import edges_of
 from rye.index.schema import ItemPlace
 from rye.index.segment import Segment
 from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import RUNS
+from rye.items.references import beside
+from rye.items.relations import edges_of
 from rye.spaces.model import Root
 from rye.spaces.read import is_detached
 from rye.spaces.signed import read_item

@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rye.index.arrays import Bools, Ints, unique
-from rye.index.schema import HIDDEN_STATES, SEPARATOR, TEXT_FIELDS, TYPE_NAMES
+from rye.index.schema import HIDDEN_STATES, SEPARATOR, TEXT_FIELDS
 from rye.index.store import LiveSegment, Snapshot
+from rye.items.model import TYPE_NAMES
 from rye.spaces.bundles import is_own
 from rye.spaces.model import Root
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from rye.index.analysis import fold_text, normalize
 from rye.index.arrays import Ints
-from rye.items.model import Item, ItemType
+from rye.items.model import Item
 from rye.items.values import is_negative
 
 TEXT_FIELDS = ("title", "name", "description", "category", "content", "tags", "headings", "symbols", "id")
@@ -26,11 +26,6 @@ TEXT_FIELDS = ("title", "name", "description", "category", "content", "tags", "h
 
 FIELD_BITS = 4
 FIELD_NUMBER: Mapping[str, int] = {name: number for number, name in enumerate(TEXT_FIELDS)}
-
-TYPE_NAMES = tuple(str(kind) for kind in ItemType)
-"""Item types; the index in this tuple is the type's number in a segment."""
-
-TYPE_NUMBER: Mapping[str, int] = {name: number for number, name in enumerate(TYPE_NAMES)}
 
 SEPARATOR = "\x00"
 """Separates key and value of a keyword term."""

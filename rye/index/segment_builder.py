@@ -41,14 +41,11 @@ from rye.index.docvalues import pack_keywords, pack_paths, rank_arrays
 from rye.index.edges import EdgeWriter
 from rye.index.evidence_column import EvidenceWriter
 from rye.index.postings import TermPiece, pack_terms
-from rye.index.relations import Edge
 from rye.index.schema import (
     FIELD_BITS,
     OWN_KEYS,
     SEPARATOR,
     TEXT_FIELDS,
-    TYPE_NAMES,
-    TYPE_NUMBER,
     ItemPlace,
     fold_value,
     keyword_columns,
@@ -59,7 +56,8 @@ from rye.index.schema import (
 from rye.index.segment import Segment
 from rye.index.stems import stem_arrays
 from rye.index.terms import Strings, signature_arrays
-from rye.items.model import Item
+from rye.items.model import TYPE_NAMES, TYPE_NUMBER, Item
+from rye.items.relations import Edge
 from rye.trust.model import Evidence
 
 BATCH = 1 << 21

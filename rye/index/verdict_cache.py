@@ -23,9 +23,9 @@ from rye.index import container
 from rye.index.arrays import Array, Arrays, pack
 from rye.index.cache_folder import try_remove
 from rye.index.container import Container, DamagedError
-from rye.index.schema import TYPE_NAMES
 from rye.index.segment import Segment
 from rye.index.terms import Strings
+from rye.items.model import TYPE_NAMES
 from rye.spaces.lists import list_key
 from rye.spaces.model import Root
 from rye.trust.certificates import ForeignKey

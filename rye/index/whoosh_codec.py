@@ -23,8 +23,9 @@ from rye.errors import UnavailableError
 from rye.index.arrays import Ints
 from rye.index.file_list import INDEX_NAME, SegmentRow
 from rye.index.postings import POSITION_BITS
-from rye.index.schema import FIELD_NUMBER, SEPARATOR, TEXT_FIELDS, TYPE_NAMES
+from rye.index.schema import FIELD_NUMBER, SEPARATOR, TEXT_FIELDS
 from rye.index.segment import EXTENSION, Segment
+from rye.items.model import TYPE_NAMES
 
 
 class ColumnarSegment(base.Segment):  # type: ignore[misc]

@@ -33,6 +33,11 @@ class ItemType(StrEnum):
 TYPE_OF_FOLDER: Mapping[str, ItemType] = MappingProxyType({item_type.folder: item_type for item_type in ItemType})
 """Name of a folder below a space root → its item type."""
 
+TYPE_NAMES = tuple(map(str, ItemType))
+"""The names of the types; the index in this tuple is the number of the type in an index."""
+
+TYPE_NUMBER: Mapping[str, int] = MappingProxyType({name: number for number, name in enumerate(TYPE_NAMES)})
+
 
 class Section(NamedTuple):
     """A heading's own text in a Markdown item, without the text of its child headings.

@@ -8,14 +8,13 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from rye.items.clients import FORMATS, PREFIXES, SKILL_FILE
-from rye.items.model import TYPE_OF_FOLDER, ItemType
+from rye.items.model import TYPE_NAMES, TYPE_OF_FOLDER, ItemType
 from rye.items.reader import EXTENSIONS
 
 SKILL_SCHEME: Final = "skill://"
 ITEM_SCHEME: Final = "rye://"
 
 _SPACES: Final = frozenset({"project", "user", "system"})
-_TYPES: Final = tuple(map(str, ItemType))
 _SUFFIXES: Final = frozenset().union(*EXTENSIONS.values())
 _QUOTES: Final = "`'\"()[]<>"
 _ENDS: Final = f".,;:!?{_QUOTES}"
@@ -76,7 +75,7 @@ def named_by_format(text: str) -> tuple[Spelling, ...]:
     if text.startswith(ITEM_SCHEME):
         space, _, rest = unquote(text.removeprefix(ITEM_SCHEME)).partition("/")
         kind, _, item_id = rest.partition("/")
-        is_address = space in _SPACES and kind in _TYPES and item_id
+        is_address = space in _SPACES and kind in TYPE_NAMES and item_id
         return (Spelling(f"{kind}:{item_id}", source=space),) if is_address else ()
     if not text.startswith(SKILL_SCHEME):
         kind, _, rest = text.partition(":")
@@ -94,4 +93,4 @@ def named_by_format(text: str) -> tuple[Spelling, ...]:
 
 def _is_reference(text: str) -> bool:
     kind, _, item_id = text.partition(":")
-    return "/" in text.strip("/") or (bool(item_id) and kind.casefold() in _TYPES)
+    return "/" in text.strip("/") or (bool(item_id) and kind.casefold() in TYPE_NAMES)

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple, NoReturn
 from rye._text import composed
 from rye.errors import ArgumentError
 from rye.items.clients import FORMATS
-from rye.items.model import ItemType
+from rye.items.model import TYPE_NAMES
 from rye.options.model import refuse
 
 _CAPABILITY = "rye.search."
-_TYPES = tuple(map(str, ItemType))
 _ID = re.compile(r"[\w-]+(?:/[\w-]+)*")
 
 
@@ -60,7 +59,7 @@ def parse_scope(text: Any) -> tuple[Scope, ...]:
         return EVERY_SCOPE
     hint = "use '*', an item type (directive, tool, knowledge), or TYPE.NAMESPACE.* such as 'tool.rye.core.*'"
     if not isinstance(text, str) or not text.strip():
-        refuse(("scope",), "is", repr(text), hint, valid=["*", *_TYPES])
+        refuse(("scope",), "is", repr(text), hint, valid=["*", *TYPE_NAMES])
     scopes = tuple(dict.fromkeys(_parse_part(part.strip(), text, hint) for part in composed(text).split(",")))
     return EVERY_SCOPE if Scope("") in scopes else scopes
 
@@ -70,15 +69,15 @@ def _parse_part(part: str, scope: str, hint: str) -> Scope:
     if rest == "*":
         return Scope("")
     kind, separator, namespace = rest.partition("." if "/" not in rest.partition(".")[0] else "/")
-    if kind not in _TYPES:
-        close = get_close_matches(kind.casefold(), _TYPES, 1)
+    if kind not in TYPE_NAMES:
+        close = get_close_matches(kind.casefold(), TYPE_NAMES, 1)
         guess = f"did you mean {close[0]!r}? " if close else ""
         if kind.casefold() in FORMATS:
             guess = f"{kind} is a format: search for format:{kind.casefold()}; "
         elif not close and _ID.fullmatch(part):
             guess = f"for an item of this name: rye show {part}; "
         where = "" if part == scope.strip() else f" in scope {scope!r}"
-        _refuse(f"{part!r}{where} names no item type", guess + hint, valid=["*", *_TYPES], nearest=close)
+        _refuse(f"{part!r}{where} names no item type", guess + hint, valid=["*", *TYPE_NAMES], nearest=close)
     if separator and not namespace:
         _refuse(f"scope {part!r} ends in {separator!r}", hint)
     if namespace in ("", "*"):

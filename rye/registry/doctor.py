@@ -11,9 +11,8 @@ from typing import Final, NamedTuple, Protocol
 
 from rye.errors import ItemError
 from rye.index.reader import Reader
-from rye.index.schema import TYPE_NAMES
 from rye.items.clients import SKILL_FILE
-from rye.items.model import ItemType
+from rye.items.model import TYPE_NAMES, ItemType
 from rye.items.provenance import RECORDS
 from rye.options.search import MAX_RELATIONS
 from rye.registry.diagnosis import CODES, Diagnosis, DoctorReport, ListingReport

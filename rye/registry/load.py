@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 from rye.errors import ItemError
 from rye.index.reader import Reader
-from rye.index.schema import TYPE_NAMES
 from rye.items.hidden import HIDDEN_TEXT
-from rye.items.model import ItemType
+from rye.items.model import TYPE_NAMES, ItemType
 from rye.registry.lookup import find_item, reading
 from rye.registry.reports import LoadedItem
 from rye.search.predicates import States

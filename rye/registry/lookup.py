@@ -20,8 +20,8 @@ from rye._files import real_path
 from rye._text import composed
 from rye.errors import ArgumentError, NotFoundError
 from rye.index.reader import Part, Reader
-from rye.index.schema import TYPE_NAMES
 from rye.items.clients import SKILL_FILE
+from rye.items.model import TYPE_NAMES
 from rye.items.names import Spelling, named_by_format, spellings
 from rye.options.model import check, parameters_of
 from rye.options.search import SpaceOptions

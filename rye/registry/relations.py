@@ -11,8 +11,8 @@ from pathlib import PurePosixPath
 from rye._report import Report
 from rye.errors import ItemError
 from rye.index.reader import Part, Reader
-from rye.index.relations import KINDS, MAX_REFERENCES, edges_of
 from rye.items.model import ItemType
+from rye.items.relations import KINDS, MAX_REFERENCES, edges_of
 from rye.registry.lookup import find_item, reading
 from rye.search.graph import Direction, Graph, RelationWalk, graph_of, walk
 from rye.search.predicates import States
@@ -29,7 +29,7 @@ class Relation(Report):
     Attributes:
         item: ``type:id`` of the item that refers.
         target: ``type:id`` of the item referred to; empty if it does not exist or is ambiguous.
-        kind: One of :data:`rye.index.relations.KINDS`.
+        kind: One of :data:`rye.items.relations.KINDS`.
         written: The text of the reference.
         line: The line of the reference in the item's file.
         state: ``resolved``, ``ambiguous`` or ``dangling``.

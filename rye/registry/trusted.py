@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rye.errors import ArgumentError, ItemError, NotFoundError, QueryError, RyeError
-from rye.index.schema import TYPE_NAMES
+from rye.items.model import TYPE_NAMES
 from rye.query import OPERATORS
 from rye.registry.engine import Engine, Pages
 from rye.registry.reports import LoadedItem

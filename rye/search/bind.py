@@ -13,8 +13,9 @@ import numpy as np
 from rye.errors import QueryError
 from rye.index import analysis
 from rye.index.arrays import Bools
-from rye.index.schema import TYPE_NAMES, fold_value, number
+from rye.index.schema import fold_value, number
 from rye.index.terms import escape
+from rye.items.model import TYPE_NAMES
 from rye.query import ast, is_field_name
 from rye.query.limits import MAX_PHRASE
 from rye.search import bound

@@ -15,8 +15,7 @@ import numpy as np
 from rye._report import Report, as_json
 from rye.errors import ItemError
 from rye.index.reader import Part
-from rye.index.schema import TYPE_NAMES
-from rye.items.model import ItemType
+from rye.items.model import TYPE_NAMES, ItemType
 from rye.items.scope import Scope
 from rye.query import ast, dump, to_dict
 from rye.search.clauses import Clause, ClauseExplainer, culprits

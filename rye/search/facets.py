@@ -17,9 +17,10 @@ import numpy as np
 from rye.errors import ArgumentError
 from rye.index.arrays import Bools, Ints, Numbers
 from rye.index.reader import Part, Reader
-from rye.index.schema import SEPARATOR, TYPE_NAMES
+from rye.index.schema import SEPARATOR
 from rye.index.segment import Segment
 from rye.index.verdict_cache import VERDICT_NAMES
+from rye.items.model import TYPE_NAMES
 from rye.options.model import refuse
 from rye.search.fields import nearest
 from rye.search.predicates import States, tally

@@ -14,10 +14,10 @@ import numpy as np
 from rye.index import schema
 from rye.index.arrays import Numbers
 from rye.index.reader import Floats, Part, Reader
-from rye.index.schema import FIELD_BITS, TYPE_NAMES, fold_value
+from rye.index.schema import FIELD_BITS, fold_value
 from rye.index.schema import TEXT_FIELDS as INDEXED_FIELDS
 from rye.index.segment import Segment
-from rye.items.model import ItemType
+from rye.items.model import TYPE_NAMES, ItemType
 from rye.query import ast
 from rye.trust.model import Verdict
 

@@ -1,7 +1,7 @@
 """Relations between the items of all spaces: every reference, resolved to the items it names.
 
 The idea: a reference is stored as a few lookups. Each is a 64-bit key: a hash of an id or of a name, with the item type
-in its lowest bits (:mod:`rye.index.references`). The items of all spaces are sorted by the key of their id, and once
+in its lowest bits (:mod:`rye.items.references`). The items of all spaces are sorted by the key of their id, and once
 more by the key of their name; an item has a *place* in each order. So a lookup matches a run of places, found by binary
 search; a lookup of any type is the run from the least to the greatest key with the same hash. A reference names the run
 of its first lookup with a match. One such join resolves all references when any space has changed; its result is saved
@@ -39,11 +39,12 @@ from rye.index.arrays import (
 )
 from rye.index.edges import UNSURE, EdgeColumns, Keys
 from rye.index.reader import Part, Reader
-from rye.index.references import BY_NAME, TYPE_BITS, TYPED
-from rye.index.relations import KIND_NUMBER
-from rye.index.schema import SEPARATOR, TYPE_NUMBER, fold_values
+from rye.index.schema import SEPARATOR, fold_values
 from rye.index.terms import Strings, literal
 from rye.index.verdict_cache import cached_arrays
+from rye.items.model import TYPE_NUMBER
+from rye.items.references import BY_NAME, TYPE_BITS, TYPED
+from rye.items.relations import KIND_NUMBER
 from rye.search.docset import mask
 from rye.spaces.bundles import is_own
 
@@ -82,7 +83,7 @@ class Edges(NamedTuple):
     Attributes:
         numbers: Shape ``(r,)``: their numbers among the references of all spaces, ascending.
         docs: Shape ``(r,)``: the documents that refer.
-        kinds: Shape ``(r,)``: numbers of :data:`rye.index.relations.KINDS`.
+        kinds: Shape ``(r,)``: numbers of :data:`rye.items.relations.KINDS`.
         lines: Shape ``(r,)``: lines in the file.
         targets: Shape ``(r,)``: numbers of the written texts, among all spaces.
         counts: Shape ``(r,)``: how many items each may name.

@@ -13,7 +13,8 @@ from rye import query
 from rye.index import analysis
 from rye.index.arrays import Ints, unique
 from rye.index.reader import Reader
-from rye.index.schema import TYPE_NAMES, fold_value
+from rye.index.schema import fold_value
+from rye.items.model import TYPE_NAMES
 from rye.items.names import spellings
 from rye.query import ast
 from rye.search.relax import Dictionary

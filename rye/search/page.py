@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 from rye.errors import ItemError
 from rye.index.reader import Part, Reader
-from rye.index.schema import TYPE_NAMES
 from rye.index.verdict_cache import VERDICT_NUMBER
 from rye.items.hidden import HIDDEN_TEXT
-from rye.items.model import ItemType
+from rye.items.model import TYPE_NAMES, ItemType
 from rye.search.highlight import Matched, Matches, Shown, matched
 from rye.search.predicates import States
 from rye.search.rerank import text_of

@@ -14,10 +14,11 @@ import numpy.typing as npt
 
 from rye.index.arrays import Bools, Ints, Numbers, pack, unique
 from rye.index.reader import Part, Reader
-from rye.index.schema import FIELD_NUMBER, HIDDEN_STATES, SEPARATOR, TYPE_NAMES, TYPE_NUMBER, fold_value
+from rye.index.schema import FIELD_NUMBER, HIDDEN_STATES, SEPARATOR, fold_value
 from rye.index.segment import Segment
 from rye.index.terms import Strings, escape
 from rye.index.verdict_cache import VERDICT_NUMBER, VerdictColumn, column_name, verdict_column
+from rye.items.model import TYPE_NAMES, TYPE_NUMBER
 from rye.items.scope import Scope
 from rye.search import bound
 from rye.search.expand import similar

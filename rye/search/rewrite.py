@@ -18,8 +18,8 @@ from rye import query
 from rye._text import unseen, visible
 from rye.errors import QueryError
 from rye.index import analysis
-from rye.index.schema import TYPE_NAMES
 from rye.index.terms import escape
+from rye.items.model import TYPE_NAMES
 from rye.options.model import ParameterError
 from rye.query import ast
 from rye.query.escaping import pattern_units

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, cast
 from rye._text import inline
 from rye.embedding.choice import MAX_BATCH, MAX_CHUNK, MAX_TIMEOUT, MIN_CHUNK, Choice
 from rye.errors import ArgumentError, ItemError, UnavailableError
-from rye.index.schema import TYPE_NAMES
+from rye.items.model import TYPE_NAMES
 from rye.items.yaml import load as load_yaml
 from rye.options.model import Parameter, ParameterError, check_all, parameters_of
 from rye.options.search import BoostParts

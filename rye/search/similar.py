@@ -18,7 +18,7 @@ import numpy as np
 from rye.errors import EnvironmentFault, UnavailableError
 from rye.index.arrays import Ints
 from rye.index.reader import Floats, Part, Reader
-from rye.index.schema import TYPE_NAMES, TYPE_NUMBER
+from rye.items.model import TYPE_NAMES, TYPE_NUMBER
 from rye.query import ast
 from rye.search import bound
 from rye.search.bind import searched_fields

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rye.index.reader import Part, Reader
-from rye.index.relations import KIND_NUMBER
+from rye.items.relations import KIND_NUMBER
 from rye.search.graph import graph_of
 from rye.trust.model import Signature, Verdict
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from rye.errors import ArgumentError, QueryError
 from rye.index import analysis
-from rye.index.schema import TYPE_NAMES
 from rye.items.clients import FORMATS
+from rye.items.model import TYPE_NAMES
 from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
 from rye.options.model import parameters_of
 from rye.options.search import SearchOptions

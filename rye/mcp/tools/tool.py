@@ -106,7 +106,7 @@ def read_target(text: str) -> tuple[str, ...]:
     Raises:
         ArgumentError: ``bad-scope``, ``bad-target``.
     """
-    from rye.index.schema import TYPE_NAMES
+    from rye.items.model import TYPE_NAMES
     from rye.items.scope import parse_scope
 
     kind, colon, item_id = text.partition(":")

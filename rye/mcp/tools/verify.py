@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rye._text import as_word
 from rye.errors import ArgumentError, NotFoundError
-from rye.index.schema import TYPE_NAMES
+from rye.items.model import TYPE_NAMES
 from rye.mcp.text import MAX_ENTRIES, Mark, Reasons, listed_notes, picked, reference, source, tidy, under_base, verdict
 from rye.mcp.tools.tool import Tool, Work, read_target
 from rye.surface.text import plural

@@ -20,7 +20,6 @@ from rye.index.schema import (
     RESERVED_KEYS,
     SEPARATOR,
     TEXT_FIELDS,
-    TYPE_NAMES,
     ItemPlace,
     clean,
     flatten,
@@ -30,7 +29,7 @@ from rye.index.schema import (
 from rye.index.segment import EXTENSION, Segment
 from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import LiveSegment, Snapshot
-from rye.items.model import Item, ItemId, ItemType
+from rye.items.model import TYPE_NAMES, Item, ItemId, ItemType
 from rye.spaces.model import Root, Space
 from rye.trust.model import Evidence
 from tests.support.strategies import as_file

@@ -9,16 +9,15 @@ import pytest
 
 from rye import Registry
 from rye.index import edges as edge_columns
-from rye.index.references import (
+from rye.items.model import TYPE_NUMBER, ItemType
+from rye.items.reader import parse
+from rye.items.references import (
     MAX_IMPORT_ROOTS,
     Lookup,
     import_lookups,
     key_of,
 )
-from rye.index.relations import MAX_REFERENCE_TEXT, MAX_REFERENCES, Edge, edges_of
-from rye.index.schema import TYPE_NUMBER
-from rye.items.model import ItemType
-from rye.items.reader import parse
+from rye.items.relations import MAX_REFERENCE_TEXT, MAX_REFERENCES, Edge, edges_of
 from tests.support.spacesim import SpaceSim
 
 KIND = {".md": ItemType.KNOWLEDGE, ".py": ItemType.TOOL, ".yaml": ItemType.TOOL}

@@ -11,18 +11,14 @@ from __future__ import annotations
 import posixpath
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from rye.index.schema import TYPE_NAMES, TYPE_NUMBER
 from rye.items.clients import ClientFolder
-from rye.items.model import TYPE_OF_FOLDER, Item, ItemType
+from rye.items.model import TYPE_NAMES, TYPE_NUMBER, TYPE_OF_FOLDER, Item, ItemType
 from rye.items.reader import EXTENSIONS, PLAIN_EXTENSIONS
 
 TYPED, BY_NAME = 1, 2
@@ -49,13 +45,6 @@ def key_of(text: str, item_type: int = 0) -> int:
     """Return the key of an id or a name: 62 bits of hash, then the number of the type."""
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return (int.from_bytes(digest, "little") >> TYPE_BITS << TYPE_BITS) | item_type
-
-
-def keys_of(texts: Sequence[str], item_types: Sequence[int]) -> npt.NDArray[np.uint64]:
-    """Return the keys of many texts, each with the number of its type."""
-    digests = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts]
-    keys = np.frombuffer(b"".join(digests), np.uint64) >> np.uint64(TYPE_BITS) << np.uint64(TYPE_BITS)
-    return keys | np.asarray(item_types, np.uint64)
 
 
 def name_of(item_id: str) -> str:

@@ -13,9 +13,8 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
-from rye.index.references import Lookup, import_lookups, lookups, mentions
-from rye.index.schema import TYPE_NAMES
-from rye.items.model import Item, ItemType
+from rye.items.model import TYPE_NAMES, Item, ItemType
+from rye.items.references import Lookup, import_lookups, lookups, mentions
 from rye.items.values import NO_WORDS
 
 KINDS = (
