@@ -9,7 +9,6 @@ the spaces, also if it does not exist.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher, get_close_matches
@@ -17,12 +16,11 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from rye._files import real_path
-from rye._text import composed
 from rye.errors import ArgumentError, NotFoundError
 from rye.index.reader import Part, Reader
 from rye.items.clients import SKILL_FILE
 from rye.items.model import TYPE_NAMES
-from rye.items.names import Spelling, named_by_format, spellings
+from rye.items.names import Spelling, read_reference, spellings
 from rye.options.model import check, parameters_of
 from rye.options.search import SpaceOptions
 from rye.spaces.model import Root, is_within
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
     from rye.search.explain import Explainer, Why
     from rye.search.request import Request
 
-_LINE = re.compile(r"(?::\d+){1,2}$")
-"""Line and column behind a path."""
 _SEARCH = "rye search finds items by what they say"
 _NAMED = 3
 """Maximum similar names in an error."""
@@ -68,7 +64,7 @@ def find_item(reader: Reader, name: str, space: str = "all") -> list[tuple[Part,
             raise
         problem: ArgumentError | NotFoundError = error
     name, elsewhere = name.strip(), dict[str, str]()
-    of_format, place = named_by_format(name), path_on_disk(name)
+    of_format, place = read_reference(name).meanings, path_on_disk(name)
     fallbacks = (*spellings(name), *_below_roots(reader, name), *_aliased(reader, name))
     for spelling in _at_place(reader, place) if place else (Spelling(name), *fallbacks):
         try:
@@ -96,7 +92,7 @@ def path_on_disk(text: str) -> str:
     if "\0" in text or not ("/" in text or os.sep in text or "." in text):
         return ""
     path = os.path.expanduser(text)
-    if not os.path.lexists(path) and os.path.lexists(file := _LINE.sub("", path)):
+    if not os.path.lexists(path) and os.path.lexists(file := os.path.expanduser(read_reference(text).path)):
         path = file
     return os.path.abspath(path) if os.path.isabs(path) or os.path.lexists(path) else ""
 
@@ -138,9 +134,9 @@ def _of_file(root: Root, rel: str) -> Iterator[Spelling]:
 
 def _aliased(reader: Reader, name: str) -> Iterator[Spelling]:
     """Yield the item that a link with this name leads to."""
-    kind, colon, rest = name.partition(":")
-    kinds = TYPE_NAMES if not colon else [kind] if kind in TYPE_NAMES else []
-    if file := aliased([root for root, _ in reader.snapshots], kinds, rest if colon else name):
+    reference = read_reference(name)
+    kinds = {"item": (reference.type,), "text": TYPE_NAMES}.get(reference.form, ())
+    if file := aliased([root for root, _ in reader.snapshots], kinds, reference.ids[0]):
         yield Spelling(f"{file[1].item_type}:{file[1].item_id}")
 
 
@@ -150,8 +146,8 @@ def _by_last_part(reader: Reader, name: str) -> str:
     Raises:
         ArgumentError: ``ambiguous-item``: there are several.
     """
-    kind, colon, rest = composed(name).partition(":")
-    end, start = (f"/{rest}", f"{kind}:") if colon else (f"/{kind}", "")
+    reference = read_reference(name)
+    end, start = f"/{reference.ids[0]}", f"{reference.type}:" if reference.type else ""
     names = [key for key in dict.fromkeys(reader.all_keys()) if key.endswith(end) and key.startswith(start)]
     if len(names) > 1:
         raise _ambiguous(name, names)
@@ -174,15 +170,13 @@ def _find(reader: Reader, name: str, space: str) -> list[tuple[Part, int]]:
     given: object = name
     if not isinstance(given, str) or not given.strip():
         raise ArgumentError("bad-item", f"item is {name!r}", hint="name it as type:id, or by its id")
-    name = composed(name)
-    prefix, colon, rest = name.partition(":")
-    item_type, item_id = (prefix, rest) if colon else ("", name)
-    if colon and item_type not in TYPE_NAMES:
-        message, hint = f"item type is {item_type!r}", f"valid are {', '.join(TYPE_NAMES)}"
+    form, item_type, (item_id, *_), *_ = read_reference(name)
+    if form not in {"item", "text"}:
+        message, hint = f"item type is {name.partition(':')[0]!r}", f"valid are {', '.join(TYPE_NAMES)}"
         raise ArgumentError("bad-type", message, hint=hint, valid=list(TYPE_NAMES))
     if space not in [root.source for root, _ in reader.snapshots]:
         check_space(space)
-    anywhere = {kind: list(reader.having_key(kind, item_id)) for kind in ((item_type,) if colon else TYPE_NAMES)}
+    anywhere = {kind: list(reader.having_key(kind, item_id)) for kind in ((item_type,) if item_type else TYPE_NAMES)}
     matches = {
         kind: in_space
         for kind, documents in anywhere.items()

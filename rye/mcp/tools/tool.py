@@ -107,14 +107,15 @@ def read_target(text: str) -> tuple[str, ...]:
         ArgumentError: ``bad-scope``, ``bad-target``.
     """
     from rye.items.model import TYPE_NAMES
+    from rye.items.names import read_reference
     from rye.items.scope import parse_scope
 
-    kind, colon, item_id = text.partition(":")
-    if colon:
-        if kind not in TYPE_NAMES or not item_id:
-            hint = f"use TYPE:ID with a type of {', '.join(TYPE_NAMES)}, or a scope such as tool.rye.*"
-            raise ArgumentError("bad-target", f"target is {text!r}", hint=hint, valid=list(TYPE_NAMES))
+    reference = read_reference(text)
+    if reference.form == "item" and reference.ids[0]:
         return (text,)
+    if reference.form != "text":
+        hint = f"use TYPE:ID with a type of {', '.join(TYPE_NAMES)}, or a scope such as tool.rye.*"
+        raise ArgumentError("bad-target", f"target is {text!r}", hint=hint, valid=list(TYPE_NAMES))
     references = []
     for scope in parse_scope(text):
         kinds = (scope.item_type,) if scope.item_type else TYPE_NAMES

@@ -68,8 +68,8 @@ def _targets(registry: Registry, item: str, space: str) -> tuple[str, ...]:
         return read_target(item)
     except ArgumentError:
         if ":" not in item and not {"*", "?"}.isdisjoint(item):
-            return tuple(target for kind in TYPE_NAMES for target in read_target(f"{kind}:{item}"))
-    return read_target(registry.resolve(item, space))
+            return tuple(f"{kind}:{item}" for kind in TYPE_NAMES)
+    return (registry.resolve(item, space),)
 
 
 def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
