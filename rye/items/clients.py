@@ -52,8 +52,8 @@ class Row(NamedTuple):
         path: Path below a project or the home folder. A folder ends with a slash, and ``*`` is the rest of a name.
         format: The format of the items there; ``server`` for MCP servers, ``other`` if it holds no items.
         client: ``agents`` for places that several clients read, else the name of the client.
-        where: ``p`` below a project, ``u`` below the home folder; ``w`` below a project, and too common to be a sign
-            that a folder is one.
+        where: ``p`` below a project, ``u`` below the home folder, ``b`` below a plugin or a repository of skills; ``w``
+            below a project, and too common to be a sign that a folder is one.
         read_on: The day on which the source, or a project that cites it, was last seen to name the place.
         source: The page or file that names the place.
         named: The id of a file, if it is not the path without dot and extension.
@@ -212,7 +212,13 @@ HERMES.md                        instructions  hermes       p   2026-11-29  gith
 .agent/workflows/                command       antigravity  p   2026-11-29  discuss.ai.google.dev/t/new-folder-for-rules/126165
 .kilo/commands/                  command       kilo         p   2026-11-29  github.com/dyoshikawa/rulesync/kilo-paths.ts
 .grok/commands/                  command       grok         pu  2026-11-29  github.com/dyoshikawa/rulesync/file-formats.md
-skills/                          skill         agents       p   2026-11-29  agentskills.io/specification
+skills/                          skill         agents       pb  2026-11-29  agentskills.io/specification
+commands/                        command       claude       b   2026-11-25  code.claude.com/docs/en/plugins-reference
+agents/                          agent         claude       b   2026-11-25  code.claude.com/docs/en/plugins-reference
+bin/                             other         claude       b   2026-11-25  code.claude.com/docs/en/plugins-reference
+hooks/                           other         claude       b   2026-11-25  code.claude.com/docs/en/plugins-reference
+monitors/                        other         claude       b   2026-11-25  code.claude.com/docs/en/plugins-reference
+workflows/                       other         claude       b   2026-11-25  code.claude.com/docs/en/plugins-reference
 .github/allowed_models.txt       other         copilot      p   2026-11-25  docs.github.com/en/copilot/reference/copilot-cli-reference/cli-config-dir-reference
 .github/copilot/                 other         copilot      p   2026-11-29  docs.github.com/en/copilot/reference/copilot-cli-reference/cli-config-dir-reference
 .github/copilot-desktop.yml      other         copilot      p   2026-11-25  docs.github.com/en/copilot/reference/copilot-cli-reference/cli-config-dir-reference
@@ -261,7 +267,7 @@ llms.txt                         other         agents       w   2026-11-29  llms
 )
 """All places. Of two items with the same type and id, the one in the earlier folder is used."""
 
-_OF_PROJECTS: Final = tuple(row for row in TABLE if row.where != "u")
+_OF_PROJECTS: Final = tuple(row for row in TABLE if "p" in row.where or row.where == "w")
 _FILES: Final = {row.path: row for row in TABLE if row.format != "other" and not row.is_folder}
 _FOLDERS: Final = tuple(row for row in TABLE if row.format != "other" and row.is_folder)
 
@@ -384,12 +390,8 @@ OF_PROJECTS: Final = (*_folders("p"), FIXED_FILES)
 OF_USERS: Final = _folders("u")
 """Client folders of the home folder."""
 
-OF_BUNDLES: Final = (
-    ClientFolder(SKILLS_FOLDER, "skill", "agents"),
-    ClientFolder("commands", "command", "claude"),
-    ClientFolder("agents", "agent", "claude"),
-)
-"""Client folders of a plugin or a repository of skills."""
+OF_BUNDLES: Final = _folders("b")
+"""Client folders of a plugin or a repository of skills; that of skills is the first."""
 
 SKILLS: Final = ClientFolder(".", "skill", "agents")
 """A folder that contains skills directly."""
@@ -400,8 +402,8 @@ CLIENTS: Final = tuple(dict.fromkeys(row.client for row in (*_FOLDERS, *_FILES.v
 PLUGIN: Final = ".claude-plugin"
 """The folder that makes its parent a plugin or a marketplace of plugins."""
 
-OBEYED_IN_PLUGINS: Final = ("bin", "hooks", "monitors", "workflows")
-"""Folders of a plugin whose files are run but are not items. Source: code.claude.com/docs/en/plugins-reference."""
+OBEYED_IN_PLUGINS: Final = tuple(row.place for row in TABLE if row.where == "b" and row.format == "other")
+"""Folders of a plugin whose files are run but are not items."""
 
 COVERED_IN_GITHUB: Final = frozenset(row.place.split("/")[1] for row in TABLE if row.top == _GITHUB)
 """The names in ``.github`` that Copilot reads; the folder also contains other files."""

@@ -105,7 +105,7 @@ def test_each_row_of_the_table_says_where_it_was_read() -> None:
     assert len(places) == len(set(places))
     for row in TABLE:
         assert row.format in {*FORMATS, "server", "other"}, row
-        assert row.where in {"p", "u", "pu", "w"}, row
+        assert row.where in {"p", "u", "pu", "b", "pb", "w"}, row
         assert date(2026, 11, 25) <= date.fromisoformat(row.read_on), row
         assert "." in row.source, row
 
