@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple, NewType, TypeVar, overload
 
@@ -126,18 +127,14 @@ class Deferred(Sequence[T]):
     Two threads may both read; they get the same values.
     """
 
-    __slots__ = ("_known", "_read")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, read: Callable[[], Iterable[T]]) -> None:
         self._read = read
-        self._known: tuple[T, ...] | None = None
 
-    @property
+    @cached_property
     def _values(self) -> tuple[T, ...]:
-        if self._known is None:
-            self._known = tuple(self._read())
-        return self._known
+        return tuple(self._read())
 
     @overload
     def __getitem__(self, index: int) -> T: ...
