@@ -22,10 +22,9 @@ _ENDS: Final = f".,;:!?{_QUOTES}"
 _LINE: Final = re.compile(r":\d+(?::\d+|-\d+)?\Z")
 _FOLDER: Final = re.compile(rf"(?:(?:\S*/)?\.ai/|\./)?(?P<folder>{'|'.join(TYPE_OF_FOLDER)})/(?P<id>\S+)")
 
-
 Form = Literal["item", "format", "address", "text", "other"]
-"""What a text is: ``type:id``; ``skill:NAME``; ``rye://`` or ``skill://``; an id, scope or path; an unknown word before
-a colon.
+"""What a text is: ``type:id``; ``skill:NAME``; an address with ``rye://`` or ``skill://``; a text without a colon, thus
+an id, a scope or a path; any other text.
 """
 
 
@@ -51,7 +50,8 @@ class Reference(NamedTuple):
     Attributes:
         form: What the text is.
         type: The item type; empty for any.
-        ids: The ids it may mean, best first, as written: where the caller allows patterns, they may hold ``*``.
+        ids: The ids it may mean, best first, with composed letters; for the last two forms, the whole text. Where the
+            caller allows patterns, they may hold ``*``.
         format: The required format of the file; empty for any.
         source: The required space or bundle; empty for any.
         path: The text as a path, without line numbers; empty for a format or an address.
