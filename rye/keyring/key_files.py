@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +30,9 @@ REPLACES: Final = ".replaces-"
 DEFAULT_KEY: Final = "private_key"
 """Name of the key that signs if no other is named."""
 
+ENCRYPTED: Final = b"-----BEGIN ENCRYPTED PRIVATE KEY-----"
+"""The beginning of a private key that a passphrase protects."""
+
 
 def public_keys(user: Path) -> Iterator[PublicKey]:
     """Yield the public keys stored next to the private keys of the user space."""
@@ -37,59 +41,87 @@ def public_keys(user: Path) -> Iterator[PublicKey]:
             yield public
 
 
-def find_signing_key(
-    user: Path, *, environ: Mapping[str, str] | None = None, passphrase: bytes | None = None
-) -> SigningKey:
-    """Return the key to sign with: from ``RYE_SIGNING_KEY`` (PEM text or a path), else the user space's.
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key that a text names, read once: its public half, and how to open the private one.
+
+    Attributes:
+        public: The public half; None if only the passphrase can tell.
+        path: The file of the private half; None if there is none.
+        opened: The private half; None if it is locked, or not here.
+        locked: The private half as PEM that a passphrase protects; empty if none does.
+    """
+
+    public: PublicKey | None
+    path: Path | None = None
+    opened: SigningKey | None = None
+    locked: bytes = field(default=b"", repr=False)
+
+    def unlock(self, passphrase: bytes | None) -> SigningKey:
+        """Return the private half.
+
+        Raises:
+            NotFoundError: ``no-signing-key``: it is not here.
+            SigningError: ``passphrase-needed``, ``passphrase-wrong``, ``key-mismatch``.
+        """
+        if self.opened is None and self.public and not self.locked:
+            message = f"only the public half of key {self.public.fingerprint[:16]} is here"
+            raise NotFoundError("no-signing-key", message, hint="name the file of its private half, or another key")
+        return self.opened or _open(self.locked, self.path, passphrase)
+
+
+def private_key(data: bytes, path: Path | None, *, beside: PublicKey | None = None) -> Key:
+    """Return the private key in the bytes of a file, or of the environment if there is no path.
 
     Args:
-        user: Root of the user space.
-        environ: The environment; by default the process's own.
-        passphrase: For an encrypted key.
+        data: PEM.
+        path: The file.
+        beside: Its public half as the file next to it says, which identifies a locked key; unproven until it is opened.
 
     Raises:
-        NotFoundError: ``no-signing-key``: there is none.
-        SigningError: ``unsafe-permissions`` and the codes of :meth:`SigningKey.from_pem`.
+        SigningError: ``key-mismatch`` and the codes of :meth:`SigningKey.from_pem`.
     """
-    variables = os.environ if environ is None else environ
-    given = variables.get(KEY_VARIABLE, "").strip()
-    if not given:
-        return load_signing_key(user / SIGNING_FOLDER, passphrase=passphrase)
-    # no message repeats the value of the variable, unless that is a file's path
-    passphrase = passphrase or passphrase_of(variables)
+    if ENCRYPTED in data:
+        return Key(beside, path, locked=data)
+    opened = _open(data, path, None)
+    return Key(opened.public, path, opened)
+
+
+def key_of_variable(given: str) -> Key:
+    """Return the key that ``RYE_SIGNING_KEY`` holds or names; no message repeats its value, unless it is a path.
+
+    Raises:
+        NotFoundError: ``no-signing-key``: it is neither PEM nor the path of a file.
+        SigningError: As for :func:`private_key` and :func:`read_key_file`.
+    """
     if "-----BEGIN" in given:
         # a variable in CI often holds \n for each line break
-        data = given.replace("\\n", "\n").encode("utf-8", "replace")
-        try:
-            return SigningKey.from_pem(data, passphrase=passphrase)
-        except SigningError as error:
-            raise error.preceded(f"{KEY_VARIABLE}: ") from None
+        return private_key(given.replace("\\n", "\n").encode("utf-8", "replace"), None)
     path = os.path.expanduser(given)
     if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a text that is too long for a name
         message = f"{KEY_VARIABLE} is neither a private key as PEM text nor the path of a file"
         hint = "set it to the text of a PEM file, from -----BEGIN to -----END, or to its path"
         raise NotFoundError("no-signing-key", message, hint=hint)
-    return load_key_file(Path(path), passphrase=passphrase)
+    return private_key(read_key_file(Path(path)), Path(path))
+
+
+def _open(data: bytes, path: Path | None, passphrase: bytes | None) -> SigningKey:
+    try:
+        key = SigningKey.from_pem(data, passphrase=passphrase)
+    except SigningError as error:
+        raise (error if path else error.preceded(f"{KEY_VARIABLE}: ")) from None
+    beside = read_public_beside(path) if path else None
+    if path and beside is not None and beside.raw != key.public.raw:
+        wrong = path.with_suffix(".pub")
+        message = f"{wrong} is not the public half of {path.name}, but that of key {beside.fingerprint[:16]}"
+        hint = f"find out who put it there, then: rm {quote(str(wrong))}"
+        raise SigningError("key-mismatch", message, hint=hint, path=str(wrong))
+    return key
 
 
 def passphrase_of(environ: Mapping[str, str]) -> bytes | None:
     """Return the passphrase in an environment, None if it has none."""
     return environ.get(PASSPHRASE_VARIABLE, "").encode("utf-8", "surrogateescape") or None
-
-
-def load_signing_key(folder: Path, *, name: str = DEFAULT_KEY, passphrase: bytes | None = None) -> SigningKey:
-    """Read the private key ``<name>.pem`` of a folder that nobody else may access.
-
-    Raises:
-        NotFoundError: ``no-signing-key``: there is none.
-        SigningError: ``unsafe-permissions``, ``key-mismatch`` and the codes of :meth:`SigningKey.from_pem`.
-    """
-    path = folder / f"{name}.pem"
-    if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a name that is too long
-        hint = f"make one with rye keys generate --trust, or set {KEY_VARIABLE} to its PEM text or path"
-        raise NotFoundError("no-signing-key", f"there is no private key {path}", hint=hint)
-    check_private_folder(folder)
-    return load_key_file(path, passphrase=passphrase)
 
 
 def check_private_folder(folder: Path) -> None:
@@ -99,24 +131,6 @@ def check_private_folder(folder: Path) -> None:
         SigningError: ``unsafe-permissions``.
     """
     _refuse_unsafe(folder, folder.stat(), "700")
-
-
-def load_key_file(path: Path, *, passphrase: bytes | None = None) -> SigningKey:
-    """Read a private key from a file that nobody else may read.
-
-    Raises:
-        NotFoundError: ``no-signing-key``: there is none.
-        SigningError: ``unsafe-permissions``, ``key-mismatch`` and the codes of :meth:`SigningKey.from_pem`.
-        EnvironmentFault: ``unreadable``.
-    """
-    key = SigningKey.from_pem(read_key_file(path), passphrase=passphrase or passphrase_of(os.environ))
-    beside = read_public_beside(path)
-    if beside is not None and beside.raw != key.public.raw:
-        wrong = path.with_suffix(".pub")
-        message = f"{wrong} is not the public half of {path.name}, but that of key {beside.fingerprint[:16]}"
-        hint = f"find out who put it there, then: rm {quote(str(wrong))}"
-        raise SigningError("key-mismatch", message, hint=hint, path=str(wrong))
-    return key
 
 
 def read_public_beside(path: Path) -> PublicKey | None:
@@ -142,7 +156,7 @@ def read_key_file(path: Path) -> bytes:
             status = os.fstat(stream.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise SigningError("not-a-file", f"{path} is not a regular file", hint="name a file")
-            content = stream.read(MAX_TRUST_FILE)
+            content = stream.read(MAX_TRUST_FILE + 1)
             if b"PRIVATE KEY" in content:  # other files, such as trust files, may be readable
                 _refuse_unsafe(path, status, "600")
             return content

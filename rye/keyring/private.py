@@ -25,22 +25,23 @@ from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.keyring.changes import TrustChange, write_changes
 from rye.keyring.key_files import (
     DEFAULT_KEY,
+    ENCRYPTED,
     KEY_VARIABLE,
     PASSPHRASE_VARIABLE,
     SIGNING_FOLDER,
+    Key,
     check_private_folder,
-    find_signing_key,
-    load_key_file,
-    load_signing_key,
+    key_of_variable,
     passphrase_of,
+    private_key,
     read_key_file,
     read_public_beside,
     save_signing_key,
     unfinished_key,
 )
 from rye.keyring.limits import together
-from rye.keyring.ssh_keys import SSH_PREFIX, ssh_public, ssh_signing_key
-from rye.keyring.trust import Trust, is_path
+from rye.keyring.ssh_keys import SSH_PREFIX, ssh_key
+from rye.keyring.trust import Trust, entry_in, is_path, is_public, signer_of
 from rye.spaces.layout import Layout
 from rye.trust.keys import PublicKey, SigningKey, refuse_key_text
 from rye.trust.model import Clock
@@ -52,7 +53,6 @@ Passphrase = bytes | Callable[[str], bytes] | None
 """A passphrase, a function that asks for one (given the purpose, in words), or None for neither."""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
-_ENCRYPTED: Final = b"-----BEGIN ENCRYPTED PRIVATE KEY-----"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class Keyring:
             ArgumentError: ``bad-key-name``.
         """
         check_name(name)
-        given = self._secret(f"the key {name} to import") if _ENCRYPTED in data else None
+        given = self._secret(f"the key {name} to import") if ENCRYPTED in data else None
         key = SigningKey.from_pem(data, passphrase=given)
         new = given or (self._new_secret(name, replace=replace) if self._environ.get(PASSPHRASE_VARIABLE) else None)
         entry = trust_file_bytes(key.public, owner=owner)
@@ -183,7 +183,7 @@ class Keyring:
 
     def secret_like(self, name: str) -> bytes | None:
         """Return the passphrase for the key that replaces one: if that has one, or the environment names one."""
-        encrypted = _ENCRYPTED in read_key_file(self.path_of(name)) or bool(self._environ.get(PASSPHRASE_VARIABLE))
+        encrypted = bool(self.resolve(name).locked or self._environ.get(PASSPHRASE_VARIABLE))
         return self._secret(f"the new key {name}") if encrypted else None
 
     def _new_secret(self, name: str, *, replace: bool) -> bytes:
@@ -236,24 +236,17 @@ class Keyring:
             NotFoundError: ``no-signing-key``.
             ArgumentError: ``bad-key-name``.
         """
-        if name == KEY_VARIABLE:
-            given = self._environ.get(KEY_VARIABLE, "").strip()
-            path = given if os.path.isfile(given) else ""  # noqa: PTH113 - Path.is_file raises for a long text
-            try:
-                return self._facts(name, find_signing_key(self.layout.user, environ=self._environ).public, path=path)
-            except RyeError as error:
-                return KeyFacts(name, path=path, encrypted=error.code == "passphrase-needed", problem=str(error))
-        file = self.path_of(name)
+        given, which = self._environ.get(KEY_VARIABLE, "").strip(), None if name == KEY_VARIABLE else name
+        in_variable = given if os.path.isfile(given) else ""  # noqa: PTH113 - Path.is_file raises for a long text
+        path = str(self.path_of(which)) if which else in_variable
         try:
-            check_private_folder(self.folder)
-            encrypted = _ENCRYPTED in read_key_file(file)
-            public = read_public_beside(file) if encrypted else load_key_file(file).public
-        except NotFoundError:
-            raise
+            key = self.resolve(which)
+            public = key.public if which else key.unlock(passphrase_of(self._environ)).public
         except RyeError as error:
-            return KeyFacts(name, path=str(file), problem=str(error))
-        unproven, unfinished = encrypted and public is not None, unfinished_key(file) is not None
-        facts = {"path": str(file), "encrypted": encrypted, "unproven": unproven, "unfinished": unfinished}
+            return KeyFacts(name, path=path, encrypted=error.code == "passphrase-needed", problem=str(error))
+        facts = {"path": path, "encrypted": bool(key.locked)}
+        if which:
+            facts |= {"unproven": bool(key.locked and public), "unfinished": unfinished_key(Path(path)) is not None}
         return self._facts(name, public, **facts)
 
     def _facts(self, name: str, public: PublicKey | None, **more: Any) -> KeyFacts:
@@ -277,34 +270,49 @@ class Keyring:
             raise NotFoundError("no-signing-key", f"there is no private key named {name!r}", hint=hint)
         return path
 
-    def signing_key(self, which: str | Path | None = None, *, force: bool = False) -> SigningKey:
-        """Return a private key: named, in a file, or by default that of the environment, else ``private_key``.
+    def resolve(self, which: str | Path | None = None) -> Key:
+        """Return the key that a text means; no passphrase is asked for.
 
         Args:
-            which: The name of a key; a path, which has a slash or a suffix; or ``ssh:PATH`` for an SSH key.
+            which: The name of a key; the path of a private key, a public key or a trust file, which has a slash or a
+                suffix; ``ssh:PATH`` for an SSH key; ``ed25519:BASE64`` or a fingerprint for a public key; None for the
+                key of the environment, else ``private_key``.
+
+        Raises:
+            NotFoundError: ``no-signing-key``, ``key-not-found``.
+            SigningError: The key cannot be read, or others may read it.
+        """
+        text = str(DEFAULT_KEY if which is None else which)
+        refuse_key_text(text)
+        if which is None and self.is_in_environment:
+            return key_of_variable(self._environ[KEY_VARIABLE].strip())
+        if text.startswith(SSH_PREFIX):
+            return ssh_key(text)
+        path = self.folder / f"{text}.pem"
+        if _NAME.fullmatch(text) and path.exists():
+            check_private_folder(self.folder)
+            return private_key(read_key_file(path), path, beside=read_public_beside(path))
+        if is_public(text):
+            return Key(signer_of(self.trust.entry_of(text)))
+        if is_path(text):
+            path = Path(os.path.expanduser(text))
+            data = read_key_file(path)
+            return private_key(data, path) if b"PRIVATE KEY" in data else Key(signer_of(entry_in(data, path)))
+        hint = f"make one with rye keys generate --trust, or set {KEY_VARIABLE} to its PEM text or path"
+        raise NotFoundError("no-signing-key", f"there is no private key {path}", hint=hint)
+
+    def signing_key(self, which: str | Path | None = None, *, force: bool = False) -> SigningKey:
+        """Return the private half of a key.
+
+        Args:
+            which: As for :meth:`resolve`.
             force: Whether to return a key that the user's trust files revoke or that has expired.
 
         Raises:
             NotFoundError: ``no-signing-key``.
             SigningError: ``key-revoked`` or ``key-expired``; or the key cannot be opened, or others may read it.
         """
-
-        def open_(secret: bytes | None) -> SigningKey:
-            if str(which).startswith(SSH_PREFIX):
-                return ssh_signing_key(str(which))
-            if which is None:
-                return find_signing_key(self.layout.user, environ=self._environ, passphrase=secret)
-            if not is_path(which):
-                return load_signing_key(self.folder, name=str(which), passphrase=secret)
-            return load_key_file(Path(os.path.expanduser(which)), passphrase=secret)
-
-        refuse_key_text(str(which))
-        try:
-            key = open_(passphrase_of(self._environ))
-        except SigningError as error:
-            if error.code != "passphrase-needed" or self.passphrase is None:
-                raise
-            key = open_(self._secret("the key" if which is None else f"the key {which}"))
+        key = self._unlock(self.resolve(which), which)
         standing = self.trust.standing(key.public)
         if standing.code in {"revoked", "expired"} and not force:
             how = f"is revoked{standing.detail}" if standing.code == "revoked" else f"expired at {standing.detail}"
@@ -314,24 +322,21 @@ class Keyring:
         return key
 
     def public_key(self, which: str | Path | None = None) -> PublicKey:
-        """Return the public key: as :meth:`signing_key`, but also from a public key or trust file.
+        """Return the public half of a key; a locked one is opened only if nothing else says, or with a passphrase here.
 
         Raises:
-            NotFoundError: ``no-signing-key``.
-            SigningError: It is none of these.
+            NotFoundError: ``no-signing-key``, ``key-not-found``.
+            SigningError: It is no key.
         """
-        refuse_key_text(str(which))
-        if which is None and not self.is_in_environment:
-            which = DEFAULT_KEY
-        if str(which).startswith(SSH_PREFIX):
-            return ssh_public(str(which))[1]
-        if isinstance(which, str) and _NAME.fullmatch(which) and (self.folder / f"{which}.pem").exists():
-            path = self.path_of(which)
-            locked = _ENCRYPTED in read_key_file(path) and not self._environ.get(PASSPHRASE_VARIABLE)
-            return (read_public_beside(path) if locked else None) or self.signing_key(which, force=True).public
-        if which is not None and (named := self.trust.find_key(str(which))):
-            return named
-        return self.signing_key(which, force=True).public
+        key = self.resolve(which)
+        if key.public is None or (key.locked and passphrase_of(self._environ)):
+            return self._unlock(key, which).public
+        return key.public
+
+    def _unlock(self, key: Key, which: str | Path | None) -> SigningKey:
+        if not key.locked or self.passphrase is None:
+            return key.unlock(passphrase_of(self._environ))
+        return key.unlock(self._secret("the key" if which is None else f"the key {which}"))
 
     def export_trust_file(self, name: str | None = None, *, owner: str = "") -> bytes:
         """Return the trust file of a key, for others to trust: the user's own if there is one, else a plain one.

@@ -8,6 +8,7 @@ from typing import Final
 
 from rye._process import find_program, run_program
 from rye.errors import EnvironmentFault, NotFoundError, SigningError
+from rye.keyring.key_files import Key
 from rye.trust.keys import SSH_NAMESPACE, PublicKey, SigningKey
 from rye.trust.ssh import read_ssh_key, read_ssh_signature
 from rye.trust.trust_store import read_trust_bytes
@@ -54,8 +55,8 @@ class SshPrivateKey:
         return signature
 
 
-def ssh_public(name: str) -> tuple[Path, PublicKey]:
-    """Return the file and the public key of an SSH key.
+def ssh_key(name: str) -> Key:
+    """Return an SSH key that signs.
 
     Args:
         name: :data:`SSH_PREFIX` and the path of the private or the public key; without a path, :data:`SSH_KEY`.
@@ -69,10 +70,5 @@ def ssh_public(name: str) -> tuple[Path, PublicKey]:
     if not path.is_file():
         hint = "make one with ssh-keygen -t ed25519, or name its file"
         raise NotFoundError("no-signing-key", f"there is no SSH public key {path}", hint=hint)
-    return path, read_ssh_key(read_trust_bytes(path).decode("utf-8", "replace"))[0]
-
-
-def ssh_signing_key(name: str) -> SigningKey:
-    """Return an SSH key that signs; arguments and errors as for :func:`ssh_public`."""
-    path, public = ssh_public(name)
-    return SigningKey(SshPrivateKey(path, public), public)
+    public, _ = read_ssh_key(read_trust_bytes(path).decode("utf-8", "replace"))
+    return Key(public, path, SigningKey(SshPrivateKey(path, public), public))

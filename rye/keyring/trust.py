@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
+from rye.errors import ArgumentError, NotFoundError, SigningError
 from rye.keyring.changes import TrustChange, planned
 from rye.keyring.key_files import public_keys
 from rye.keyring.trust_list import TrustReport, list_entry
@@ -120,7 +120,7 @@ class Trust:
             NotFoundError: ``key-not-found``, ``trust-not-found``.
             ArgumentError: ``bad-key``.
         """
-        known = self._resolve(key) if isinstance(key, str) else key
+        known = self.entry_of(key) if isinstance(key, str) else key
         given = {"owner": owner, "patterns": patterns, "not_after": not_after}
         limits: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         after = dataclasses.replace(known, scope=TrustScope(check_space(space)), **limits)
@@ -179,7 +179,7 @@ class Trust:
             NotFoundError: ``key-not-found``: the space has none.
             SigningError: ``trust-revoked``: that would lift a revocation, and ``force`` is not set.
         """
-        known = dataclasses.replace(self._resolve(key), scope=TrustScope(check_space(space)))
+        known = dataclasses.replace(self.entry_of(key), scope=TrustScope(check_space(space)))
         before, named = self._present(known, replace=True)[1], self.load().trust.named(known.fingerprint)
         where = sorted({entry.source for entry in named} - {entry.source for entry in before})
         if not before:
@@ -210,7 +210,7 @@ class Trust:
         """
         if date:
             last_moment(date)
-        known = dataclasses.replace(self._resolve(key), scope=TrustScope(check_space(space)))
+        known = dataclasses.replace(self.entry_of(key), scope=TrustScope(check_space(space)))
         return self.revoke_key(known, reason=reason, date=date)
 
     def revoke_key(self, known: TrustEntry, *, reason: str = "", date: str = "") -> TrustChange:
@@ -274,28 +274,17 @@ class Trust:
         data = sign_trust_file(data, stem=path.stem, key=key, now=self._clock())
         return planned("endorsed", entry, path, ((path, data),), warnings, reach)
 
-    def find_key(self, text: str) -> PublicKey | None:
-        """Return the public key that a text names, as for :meth:`add`; None if it names a private key or no key.
+    def entry_of(self, text: str) -> TrustEntry:
+        """Return the trust entry that a text names. A fingerprint never names a file: a path has a slash or suffix.
 
         Raises:
-            SigningError: It names a file that holds no key.
-            ArgumentError: It is not a key.
+            NotFoundError: ``key-not-found``, ``trust-not-found``.
+            ArgumentError: ``bad-key``.
+            SigningError: It names a file that holds no public key.
         """
-        if not (text.startswith(_PREFIX) or FINGERPRINT.fullmatch(text) or is_path(text)):
-            return None
-        try:
-            public = self._resolve(text).public
-            return public if isinstance(public, PublicKey) else None  # other keys cannot sign here
-        except RyeError as error:
-            if error.code in {"private-key", "trust-not-found"}:
-                return None
-            raise
-
-    def _resolve(self, text: str) -> TrustEntry:
-        """Return the trust entry that a text names. A fingerprint never names a file: a path has a slash or suffix."""
         if text.startswith(_PREFIX):
             return TrustEntry(PublicKey.from_base64(text.removeprefix(_PREFIX)), "", TrustScope.USER)
-        if FINGERPRINT.fullmatch(text):
+        if is_public(text):
             return self._known(text)
         refuse_key_text(text)
         if not is_path(text):
@@ -310,18 +299,7 @@ class Trust:
         if b"PRIVATE KEY" in data:
             message = f"{path} is a private key; to trust a key its public half is enough"
             raise SigningError("private-key", message, hint="rye keys export writes the trust file of a key of yours")
-        if is_ssh_key(data):
-            ssh, comment = read_ssh_key(data.decode("utf-8", "replace"))
-            return TrustEntry(ssh, comment, TrustScope.USER)
-        if what := kind_of_foreign_key(data):
-            hint = (
-                "rye needs a trust file, an SSH key, or a public key or a root certificate in PEM: see rye help trust"
-            )
-            raise SigningError("trust-file", f"{path} is {what}", hint=hint)
-        if data.lstrip().startswith((b"-----BEGIN PUBLIC KEY-----", b"-----BEGIN CERTIFICATE-----")):
-            public = read_public(data.decode("ascii", "replace"))
-            return TrustEntry(public, public.owner if isinstance(public, ForeignKey) else "", TrustScope.USER)
-        return parse_trust_file(data, scope=TrustScope.USER, source=str(path))
+        return entry_in(data, path)
 
     def _known(self, fingerprint: str) -> TrustEntry:
         """Return the first trust file with a fingerprint, or an entry for one of the user's own keys."""
@@ -398,6 +376,41 @@ def check_space(space: str) -> str:
         ArgumentError: ``bad-space``.
     """
     return str(check(TRUST_SPACE, space))
+
+
+def entry_in(data: bytes, path: Path) -> TrustEntry:
+    """Return the trust entry in a file: a trust file, or a public key or root certificate without limits.
+
+    Raises:
+        SigningError: It is none of these.
+    """
+    if is_ssh_key(data):
+        ssh, comment = read_ssh_key(data.decode("utf-8", "replace"))
+        return TrustEntry(ssh, comment, TrustScope.USER)
+    if what := kind_of_foreign_key(data):
+        hint = "rye needs a trust file, an SSH key, or a public key or a root certificate in PEM: see rye help trust"
+        raise SigningError("trust-file", f"{path} is {what}", hint=hint)
+    if data.lstrip().startswith((b"-----BEGIN PUBLIC KEY-----", b"-----BEGIN CERTIFICATE-----")):
+        public = read_public(data.decode("ascii", "replace"))
+        return TrustEntry(public, public.owner if isinstance(public, ForeignKey) else "", TrustScope.USER)
+    return parse_trust_file(data, scope=TrustScope.USER, source=str(path))
+
+
+def signer_of(entry: TrustEntry) -> PublicKey:
+    """Return the key of an entry if rye can sign with keys of its kind.
+
+    Raises:
+        SigningError: ``key-type``.
+    """
+    if isinstance(entry.public, PublicKey):
+        return entry.public
+    hint = "name an Ed25519 key"
+    raise SigningError("key-type", f"key {entry.fingerprint[:16]} is not an Ed25519 key, so rye cannot sign", hint=hint)
+
+
+def is_public(text: str) -> bool:
+    """Return whether a text is a fingerprint or a public key itself."""
+    return text.startswith(_PREFIX) or FINGERPRINT.fullmatch(text) is not None
 
 
 def is_path(text: str | Path) -> bool:

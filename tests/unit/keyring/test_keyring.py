@@ -320,3 +320,17 @@ def test_attack_a_file_named_like_a_key(tmp_path: Path, monkeypatch: pytest.Monk
             with pytest.raises(NotFoundError):
                 use(name)
         assert ring.signing_key(f"./{name}").public == EVE.public
+
+
+def test_a_public_half_is_enough_to_name_a_key_but_not_to_sign(tmp_path: Path) -> None:
+    """From its PEM, its trust file, its text, or its fingerprint where a trust file names it."""
+    ring = keyring(tmp_path / "user")
+    pem, file = tmp_path / "eve.pem", tmp_path / "eve.toml"
+    pem.write_text(EVE.public.pem)
+    file.write_bytes(trust_file_bytes(EVE.public, owner="eve"))
+    write_changes([ring.trust.add(str(file))])
+    text = f"ed25519:{base64.b64encode(EVE.public.raw).decode()}"
+    for named in (str(pem), file, text, EVE.public.fingerprint):
+        assert ring.public_key(named) == EVE.public
+        with pytest.raises(NotFoundError, match=f"only the public half of key {EVE.public.fingerprint[:16]} is here"):
+            ring.signing_key(named)

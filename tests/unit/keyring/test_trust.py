@@ -98,7 +98,7 @@ def test_attack_a_file_named_like_a_fingerprint(sim: SpaceSim, monkeypatch: pyte
         assert caught.value.code == "key-not-found"
     sim.trust(PAT, "project", owner="pat")
     assert trust.add(name).fingerprint == trust.revoke(name).fingerprint == PAT.public.fingerprint
-    assert trust.find_key(name) == PAT.public
+    assert trust.entry_of(name).public == PAT.public
     assert trust.add(f"./{name}").fingerprint == EVE.public.fingerprint
 
 

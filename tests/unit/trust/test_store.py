@@ -11,7 +11,9 @@ import pytest
 
 from rye._files import write_atomically
 from rye.errors import EnvironmentFault, SigningError
-from rye.keyring.key_files import SIGNING_FOLDER, load_key_file, load_signing_key, save_signing_key
+from rye.keyring.key_files import SIGNING_FOLDER, save_signing_key
+from rye.keyring.private import Keyring
+from rye.spaces.layout import Layout
 from rye.trust.keys import SigningKey
 from rye.trust.model import Verdict
 from rye.trust.trust_entry import Revocation, TrustScope
@@ -196,9 +198,10 @@ def test_a_private_key_is_saved_for_its_owner_alone(tmp_path: Path) -> None:
     with pytest.raises(SigningError) as caught:
         save_signing_key(folder, EVE)
     assert caught.value.code == "key-exists"
-    assert load_signing_key(folder).public == load_key_file(path).public == ANN.public
+    ring = Keyring(Layout((), None, tmp_path), passphrase=b"secret", environ={})
+    assert ring.signing_key().public == ring.signing_key(path).public == ANN.public
     save_signing_key(folder, EVE, name="other", passphrase=b"secret")
-    assert load_signing_key(folder, name="other", passphrase=b"secret").public == EVE.public
+    assert ring.signing_key("other").public == EVE.public
     assert b"ENCRYPTED" in (folder / "other.pem").read_bytes()
 
 
@@ -210,7 +213,7 @@ def test_unsafe_permissions_are_refused_with_the_command_that_fixes_them(tmp_pat
         before = stat.S_IMODE(target.stat().st_mode)
         target.chmod(unsafe)
         with pytest.raises(SigningError) as caught:
-            load_signing_key(folder)
+            Keyring(Layout((), None, tmp_path), environ={}).signing_key()
         assert caught.value.code == "unsafe-permissions"
         assert caught.value.hint == f"chmod {safe} {target}"
         assert stat.S_IMODE(target.stat().st_mode) == unsafe
