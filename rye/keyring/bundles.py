@@ -21,6 +21,7 @@ from rye.spaces.layout import Layout
 from rye.spaces.lists import with_lists
 from rye.spaces.model import Root, Space
 from rye.spaces.signed import ReadItem, read_item
+from rye.spaces.state import settings_place
 from rye.spaces.walk import list_items_of
 from rye.trust.certificates import read_public
 from rye.trust.judge import judge
@@ -46,7 +47,7 @@ class SignerCount:
         entry: The bundle's own trust file of the key.
         items: Number of items that it validly signed, by the verdict that they have once it is trusted.
         signed_list: Whether it signed the list of the bundle.
-        trusted: Whether the user already trusts it for this bundle by name.
+        trusted: Whether it may already sign everything of this bundle.
     """
 
     entry: TrustEntry
@@ -142,12 +143,14 @@ def read_signers_of(roots: Sequence[Root], trust: TrustSet, *, now: datetime) ->
         else:
             items.setdefault(signature.signer, Counter())[str(signature.verdict)] += 1
     unverified.update(fault.code for fault in missed)
-    trusted = {entry.fingerprint: entry for entry in _trusted_for(bundle, trust)}
+    place = settings_place(bundle)
     # among several files of one key, one that revokes it decides
     entries = {key: max(own.named(key), key=lambda entry: entry.revoked is not None) for key in items}
+    trusted = {key for key in items if trust.may_sign(key, place, now).is_allowed}
     signers = [SignerCount(entries[key], dict(counts), key in of_list, key in trusted) for key, counts in items.items()]
     signers.sort(key=lambda signer: (-sum(signer.items.values()), signer.entry.fingerprint))
-    before = tuple(entry for key, entry in sorted(trusted.items()) if key not in items)
+    named = {entry.fingerprint: entry for entry in trust.entries if entry.is_users and entry.names_bundle(bundle)}
+    before = tuple(entry for key, entry in sorted(named.items()) if key not in items)
     path = str(home if roots[0].client is None else roots[0].around)
     return BundleSigners(
         bundle,
@@ -173,10 +176,6 @@ def _root_for(items: Iterable[ReadItem], folder: Path, now: datetime) -> Path | 
             if any(code not in UNCHECKED for code in found):
                 return path
     return None
-
-
-def _trusted_for(bundle: str, trust: TrustSet) -> list[TrustEntry]:
-    return [entry for entry in trust.entries if entry.is_users and entry.names_bundle(bundle)]
 
 
 def trust_bundle(
@@ -207,11 +206,9 @@ def trust_bundle(
         raise SigningError("fingerprint-mismatch", message, hint=hint)
     entries = {str(fingerprint.entry.fingerprint): fingerprint.entry for fingerprint in signers.signers}
     changes = change_all(fingerprints, lambda fingerprint: trust.trust_bundle(entries[fingerprint], bundle), confirm)
-    dropped = [
-        trust.distrust_bundle(entry, bundle)
-        for entry in _trusted_for(bundle, trust.load().trust)
-        if entry.scope is TrustScope.USER and entry.fingerprint not in fingerprints
-    ]
+    files = (entry for entry in trust.load().trust.entries if entry.scope is TrustScope.USER)
+    others = {entry.fingerprint: entry for entry in files if entry.names_bundle(bundle)}
+    dropped = [trust.distrust_bundle(entry, bundle) for key, entry in others.items() if key not in fingerprints]
     write_changes(dropped)
     return [*changes, *dropped]
 

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rye._files import sweep, write_atomically
 from rye._report import Report
 from rye.errors import EnvironmentFault, RyeError, SigningError
+from rye.keyring.limits import combined
 from rye.trust.certificates import ForeignKey
+from rye.trust.reasons import reach_of
 from rye.trust.trust_entry import TrustEntry
+from rye.trust.trust_file import restate
 from rye.trust.trust_store import read_trust_bytes
 
 _LONGEST_KEPT = 1 << 20
 """Maximum size in bytes of a file that is restored if a later write fails."""
+
+Writes = tuple[tuple[Path, bytes | None], ...]
+"""The new content of each file, None for a removed one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,7 @@ class TrustChange(Report):
     warnings: tuple[str, ...] = ()
     reach: str = ""
     about: tuple[str, ...] = ()
-    writes: tuple[tuple[Path, bytes | None], ...] = ()
+    writes: Writes = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields except ``writes`` as values for JSON."""
@@ -51,17 +57,68 @@ class TrustChange(Report):
         return facts
 
 
-def planned(  # noqa: PLR0917 - in the order of the fields
-    action: str,
-    entry: TrustEntry,
-    path: Path,
-    writes: tuple[tuple[Path, bytes | None], ...],
-    warnings: tuple[str, ...] = (),
-    reach: str = "",
+def planned(
+    action: str, entry: TrustEntry, paths: Iterable[str], *, writes: Writes = (), reach: str = ""
 ) -> TrustChange:
-    """Return a change of one trust file, for the key of an entry."""
+    """Return a change of the trust files of an entry's key."""
     about = entry.public.about if isinstance(entry.public, ForeignKey) else ()
-    return TrustChange(action, entry.fingerprint, entry.owner, (str(path),), warnings, reach, about, writes)
+    return TrustChange(action, entry.fingerprint, entry.owner, tuple(paths), (), reach, about, writes)
+
+
+class KeyFiles(NamedTuple):
+    """The trust files of one key in one space.
+
+    Attributes:
+        key: The key.
+        path: The file that rye writes for it.
+        present: The files that are there.
+    """
+
+    key: TrustEntry
+    path: Path
+    present: tuple[TrustEntry, ...]
+
+    def plan(
+        self, action: str, change: Callable[[TrustEntry | None], TrustEntry | None], *, force: bool = False
+    ) -> TrustChange:
+        """Plan to leave one file for the key, or none.
+
+        Args:
+            action: The action, as for :class:`TrustChange`.
+            change: Returns what the file says afterwards, None for no file. It is given what the present files say
+                together, None if there are none; if it returns that, the files stay as they are.
+            force: Whether a revocation may be lifted.
+
+        Raises:
+            SigningError: ``trust-revoked``: the change would lift a revocation.
+        """
+        before = combined(self.present)
+        after = change(before)
+        if before and before.revoked and not (after and after.revoked) and not force:
+            source = next(entry.source for entry in self.present if entry.revoked)
+            message = f"key {before.fingerprint[:16]} is revoked by {source}; this would lift that"
+            raise SigningError("trust-revoked", message, hint="to trust it again: rye trust remove --force")
+        writes = () if after is before else self._writes(after)
+        paths = [str(self.path)] if after else [entry.source for entry in self.present]
+        reach = reach_of(after) if after and action in _GRANTS else ""
+        return planned(
+            action if writes else "unchanged", after or before or self.key, paths, writes=writes, reach=reach
+        )
+
+    def _writes(self, after: TrustEntry | None) -> Writes:
+        """Return the writes that leave one file, which says this, or none; empty if that is so already."""
+        kept = self.path if after and self.path.exists() else None
+        # On some disks .toml and .TOML are the same name.
+        sources = [Path(entry.source) for entry in self.present]
+        gone = [source for source in sources if not (kept and source.samefile(kept))]
+        data = restate(after) if after else None
+        if kept and not gone and read_trust_bytes(kept) == data:
+            return ()
+        return (*([(self.path, data)] if data else []), *((source, None) for source in gone))
+
+
+_GRANTS = frozenset({"added", "trusted"})
+"""Actions after which a key may sign more than before."""
 
 
 def change_all(

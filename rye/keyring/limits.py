@@ -13,14 +13,18 @@ def together(entries: Iterable[TrustEntry]) -> TrustEntry | None:
 
     Files of a project or a bundle are limits on that project or bundle, and stay there.
     """
-    mine = [entry for entry in entries if entry.is_users]
-    if not mine:
+    return combined([entry for entry in entries if entry.is_users])
+
+
+def combined(entries: Sequence[TrustEntry]) -> TrustEntry | None:
+    """Return the first of some trust files of a key, with the limits of all, revoked if one is; None without one."""
+    if not entries:
         return None
-    first, *others = mine
+    first, *others = entries
     for entry in others:
         ends = [end for end in (first.not_after, entry.not_after) if end is not None]
-        patterns = _both(first.patterns, entry.patterns)
-        first = dataclasses.replace(first, patterns=patterns, not_after=min(ends, default=None))
+        patterns, revoked = _both(first.patterns, entry.patterns), first.revoked or entry.revoked
+        first = dataclasses.replace(first, patterns=patterns, not_after=min(ends, default=None), revoked=revoked)
     return first
 
 

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from rye._report import Report
 from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
-from rye.keyring.changes import TrustChange, write_changes
+from rye.keyring.changes import write_changes
 from rye.keyring.key_files import (
     DEFAULT_KEY,
     ENCRYPTED,
@@ -154,7 +154,8 @@ class Keyring:
                 raise ArgumentError("bad-trust", message, hint="leave out --no-trust, or --for and --not-after")
             trust = True
         key = SigningKey.generate()
-        entry = trust_file_bytes(key.public, owner=owner, patterns=patterns, not_after=not_after)
+        entry = TrustEntry(key.public, owner, TrustScope.USER, patterns=patterns, not_after=not_after)
+        restate(entry)  # refuses what a trust file cannot say
         encrypt = bool(self._environ.get(PASSPHRASE_VARIABLE)) if encrypt is None else encrypt
         secret = self._new_secret(name, replace=replace) if encrypt else None
         return self._keep(key, name, entry=entry, trust=trust, secret=secret, replace=replace)
@@ -178,7 +179,8 @@ class Keyring:
         given = self._secret(f"the key {name} to import") if ENCRYPTED in data else None
         key = SigningKey.from_pem(data, passphrase=given)
         new = given or (self._new_secret(name, replace=replace) if self._environ.get(PASSPHRASE_VARIABLE) else None)
-        entry = trust_file_bytes(key.public, owner=owner)
+        entry = TrustEntry(key.public, owner, TrustScope.USER)
+        restate(entry)  # refuses what a trust file cannot say
         return self._keep(key, name, entry=entry, trust=trust, secret=new, replace=replace)
 
     def secret_like(self, name: str) -> bytes | None:
@@ -197,15 +199,14 @@ class Keyring:
             raise SigningError("key-exists", message, hint=hint)
 
     def _keep(
-        self, key: SigningKey, name: str, *, entry: bytes, trust: bool | None, secret: bytes | None, replace: bool
+        self, key: SigningKey, name: str, *, entry: TrustEntry, trust: bool | None, secret: bytes | None, replace: bool
     ) -> KeyFacts:
         self._refuse_taken(name, replace=replace)
         own = self.layout.user / TRUSTED_FOLDER / trust_file_name(key.public)
         is_trusted = not self.names() if trust is None else trust
         is_new = is_trusted and not own.exists()
         if is_new:
-            change = TrustChange("added", key.public.fingerprint, "", (str(own),), writes=((own, entry),))
-            write_changes([change])  # before the key, so that an interrupted call can be repeated
+            write_changes([self.trust.add(entry)])  # before the key, so that an interrupted call can be repeated
         try:
             path = save_signing_key(self.folder, key, name=name, passphrase=secret, replace=replace)
         except RyeError:

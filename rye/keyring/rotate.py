@@ -14,7 +14,7 @@ from pathlib import Path
 from rye._files import check_room, write_atomically
 from rye._report import Report
 from rye.errors import Interrupted, SigningError
-from rye.keyring.changes import TrustChange, write_changes
+from rye.keyring.changes import write_changes
 from rye.keyring.key_files import (
     REPLACES,
     put_key_file,
@@ -27,7 +27,7 @@ from rye.keyring.limits import together
 from rye.keyring.private import KeyFacts, Keyring
 from rye.trust.keys import PublicKey, SigningKey
 from rye.trust.trust_entry import TrustEntry, TrustScope
-from rye.trust.trust_file import restate, trust_file_name
+from rye.trust.trust_file import trust_file_name
 from rye.trust.trust_store import TRUSTED_FOLDER
 
 SignAgain = Callable[[Path], Mapping[str, int]]
@@ -178,6 +178,5 @@ def _trust_like(keyring: Keyring, mine: TrustEntry | None, public: PublicKey) ->
         return ""
     path = keyring.layout.user / TRUSTED_FOLDER / trust_file_name(public)
     after = dataclasses.replace(mine, public=public, revoked=None, patterns=limits.patterns, not_after=limits.not_after)
-    writes = ((path, restate(after)),)
-    write_changes([TrustChange("added", public.fingerprint, mine.owner, (str(path),), writes=writes)])
+    write_changes([keyring.trust.add(after, replace=True)])
     return str(path)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rye.errors import ArgumentError, NotFoundError, SigningError
-from rye.keyring.changes import TrustChange, planned
+from rye.keyring.changes import KeyFiles, TrustChange, planned
 from rye.keyring.key_files import public_keys
 from rye.keyring.trust_list import TrustReport, list_entry
 from rye.options.model import check
@@ -23,13 +23,14 @@ from rye.options.search import TRUST_SPACE
 from rye.spaces.discover import check_writable, project_root
 from rye.spaces.layout import Layout
 from rye.spaces.model import FOLDER
+from rye.spaces.state import settings_place
 from rye.trust.certificates import ForeignKey, read_public
 from rye.trust.keys import PublicKey, SigningKey, kind_of_foreign_key, refuse_key_text
 from rye.trust.model import Clock
 from rye.trust.reasons import reach_of
 from rye.trust.ssh import is_allowed_signers, is_ssh_key, read_allowed_signers, read_ssh_key
 from rye.trust.trust_entry import Revocation, TrustEntry, TrustScope
-from rye.trust.trust_file import last_moment, parse_trust_file, restate, sign_trust_file, trust_file_name
+from rye.trust.trust_file import last_moment, parse_trust_file, sign_trust_file, trust_file_name
 from rye.trust.trust_set import Standing
 from rye.trust.trust_store import TRUSTED_FOLDER, TrustLoad, leads_out, read_trust_bytes, system_clock
 
@@ -123,54 +124,45 @@ class Trust:
         known = self.entry_of(key) if isinstance(key, str) else key
         given = {"owner": owner, "patterns": patterns, "not_after": not_after}
         limits: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        after = dataclasses.replace(known, scope=TrustScope(check_space(space)), **limits)
-        path, before = self._present(after, replace=replace)
-        revoked = next((entry for entry in before if entry.revoked), None)
-        if revoked and not known.revoked:
-            message = f"key {known.fingerprint[:16]} is revoked by {revoked.source}; adding it would lift that"
-            hint = "to trust it again, remove it first: rye trust remove --force"
-            raise SigningError("trust-revoked", message, hint=hint)
-        writes = self._writes(path, restate(after), before)
-        if before and writes and not replace:
-            message = f"{before[0].source} names this key already and is not overwritten"
+        after = dataclasses.replace(known, scope=scope_of(space), **limits)
+        files = self._files(after, replace=replace)
+        change = files.plan("added", lambda _: after)
+        if files.present and change.writes and not replace:
+            source = files.present[0].source
+            message = f"{source} names this key already and is not overwritten"
             hint = "look at it with rye trust list, and replace it with --force"
-            raise SigningError("trust-exists", message, hint=hint, path=before[0].source)
+            raise SigningError("trust-exists", message, hint=hint, path=source)
         warnings = self._same_owner_warning(after)
         if known.revoked:
             warnings = ("the file given revokes this key: nothing it signed is trusted", *warnings)
-        if space == "project" and writes:
+        if space == "project" and change.writes:
             warnings = (_UNSIGNED, *warnings)
-        return planned("added" if writes else "unchanged", after, path, writes, warnings, reach_of(after))
+        return dataclasses.replace(change, warnings=warnings)
 
     def trust_bundle(self, entry: TrustEntry, bundle: str) -> TrustChange:
         """Plan to trust a key for the items of one bundle, in addition to what it is already trusted for.
 
         Args:
-            entry: The bundle's own trust file of the key.
+            entry: The bundle's own trust file of the key, which does not revoke it.
             bundle: Its id.
 
         Raises:
-            SigningError: ``trust-revoked``: the user or the bundle has revoked the key.
+            SigningError: ``trust-revoked``: a trust file in effect revokes the key.
         """
-        mine = TrustEntry(entry.public, entry.owner, TrustScope.USER, patterns=(), not_after=entry.not_after)
-        path, before = self._present(mine)
-        known = before[0] if before else mine
-        if revoked := next((file for file in (entry, *before) if file.revoked), None):
-            message = f"key {entry.fingerprint} is revoked by {revoked.source}, so it is not trusted for the bundle"
+        standing = self.load().trust.may_sign(entry.fingerprint, settings_place(bundle), self._clock())
+        if standing.entry and standing.is_allowed:
+            return planned("unchanged", standing.entry, [standing.entry.source], reach=reach_of(standing.entry))
+        if standing.entry and standing.code == "revoked":
+            source = standing.entry.source
+            message = f"key {entry.fingerprint} is revoked by {source}, so it is not trusted for the bundle"
             raise SigningError("trust-revoked", message, hint="get a version of the bundle that another key signed")
-        if known.patterns is None:
-            return planned("unchanged", known, path, (), (), reach_of(known))
-        after = dataclasses.replace(known, patterns=tuple(sorted({*known.patterns, f"bundle:{bundle}"})))
-        writes = self._writes(path, restate(after), before)
-        return planned(
-            "trusted" if writes else "unchanged", after, path, writes, self._same_owner_warning(after), reach_of(after)
-        )
+        mine = TrustEntry(entry.public, entry.owner, TrustScope.USER, patterns=(), not_after=entry.not_after)
+        change = self._files(mine).plan("trusted", lambda present: _widened(present or mine, bundle))
+        return dataclasses.replace(change, warnings=self._same_owner_warning(mine))
 
     def distrust_bundle(self, entry: TrustEntry, bundle: str) -> TrustChange:
         """Plan to no longer trust a key of the user space for a bundle that its trust file names."""
-        path, left = Path(entry.source), tuple(str(limit) for limit in entry.limits or () if limit.bundle != bundle)
-        data = restate(dataclasses.replace(entry, patterns=left)) if left or entry.revoked else None
-        return planned("narrowed", entry, path, ((path, data),))
+        return self._files(entry).plan("narrowed", lambda present: present and _narrowed(present, bundle))
 
     def remove(self, key: str, *, space: str = "user", force: bool = False) -> TrustChange:
         """Plan to remove the trust files of a key from a space.
@@ -179,20 +171,15 @@ class Trust:
             NotFoundError: ``key-not-found``: the space has none.
             SigningError: ``trust-revoked``: that would lift a revocation, and ``force`` is not set.
         """
-        known = dataclasses.replace(self.entry_of(key), scope=TrustScope(check_space(space)))
-        before, named = self._present(known, replace=True)[1], self.load().trust.named(known.fingerprint)
-        where = sorted({entry.source for entry in named} - {entry.source for entry in before})
-        if not before:
+        files = self._files(dataclasses.replace(self.entry_of(key), scope=scope_of(space)), replace=True)
+        change = files.plan("removed", lambda _: None, force=force)
+        named = self.load().trust.named(change.fingerprint)
+        where = sorted({entry.source for entry in named}.difference(change.paths))
+        if not files.present:
             hint = f"it is named by {', '.join(where)}" if where else "rye trust list shows every key"
-            message = f"no trust file of {space} space names key {known.fingerprint[:16]}"
+            message = f"no trust file of {space} space names key {change.fingerprint[:16]}"
             raise NotFoundError("key-not-found", message, hint=hint)
-        if any(entry.revoked for entry in before) and not force:
-            message = f"key {known.fingerprint[:16]} is revoked by this trust file; without it, it may count again"
-            raise SigningError("trust-revoked", message, hint="leave it, or remove it with --force")
-        paths = tuple(entry.source for entry in before)
-        still = tuple(f"still named by {source}" for source in where)
-        writes = tuple((Path(path), None) for path in paths)
-        return TrustChange("removed", known.fingerprint, before[0].owner, paths, still, writes=writes)
+        return dataclasses.replace(change, warnings=tuple(f"still named by {source}" for source in where))
 
     def revoke(self, key: str, *, reason: str = "", date: str = "", space: str = "user") -> TrustChange:
         """Plan to revoke a key for everything it ever signed.
@@ -210,7 +197,7 @@ class Trust:
         """
         if date:
             last_moment(date)
-        known = dataclasses.replace(self.entry_of(key), scope=TrustScope(check_space(space)))
+        known = dataclasses.replace(self.entry_of(key), scope=scope_of(space))
         return self.revoke_key(known, reason=reason, date=date)
 
     def revoke_key(self, known: TrustEntry, *, reason: str = "", date: str = "") -> TrustChange:
@@ -219,14 +206,16 @@ class Trust:
         A key without a trust file in that space gets one that trusts it for nothing, so that
         :meth:`rye.keyring.private.Keyring.rotate` cannot take it for a key that was trusted.
         """
-        path, before = self._present(known, replace=True)
-        if before and all(entry.revoked for entry in before) and not reason and not date:
-            return planned("unchanged", before[0], path, ())
         revoked = Revocation(reason, date or self._clock().date().isoformat())
-        trusted = before[0] if before else dataclasses.replace(known, patterns=())
-        after = dataclasses.replace(trusted, revoked=revoked)
-        writes = self._writes(path, restate(after), before)
-        return planned("revoked", after, path, writes, (_UNSIGNED,) if known.scope is TrustScope.PROJECT else ())
+
+        def revoke(present: TrustEntry | None) -> TrustEntry:
+            if present and present.revoked and not reason and not date:
+                return present
+            return dataclasses.replace(present or dataclasses.replace(known, patterns=()), revoked=revoked)
+
+        change = self._files(known, replace=True).plan("revoked", revoke)
+        is_unsigned = known.scope is TrustScope.PROJECT and change.writes
+        return dataclasses.replace(change, warnings=(_UNSIGNED,) if is_unsigned else ())
 
     def endorse(self, file: str, key: SigningKey | None) -> TrustChange:
         """Plan to sign a trust file of the project with a key of the user.
@@ -266,13 +255,15 @@ class Trust:
             raise SigningError("changed-meanwhile", message, hint="look at it again")
         entry, reach = shown, f"{reach_of(shown)}, in every project that has this trust file"
         if key is None:
-            return planned("would endorse", entry, path, (), (), reach)
+            return planned("would endorse", entry, [entry.source], reach=reach)
         after = dataclasses.replace(entry, signed_by=key.public.fingerprint)
         rest = tuple(known for known in trust.entries if known.source != entry.source)
         row = list_entry(after, dataclasses.replace(trust, entries=(*rest, after)), self._clock())
         warnings = () if row.counts else (f"it does not count for you: {row.reason}",)
         data = sign_trust_file(data, stem=path.stem, key=key, now=self._clock())
-        return planned("endorsed", entry, path, ((path, data),), warnings, reach)
+        return dataclasses.replace(
+            planned("endorsed", entry, [entry.source], writes=((path, data),), reach=reach), warnings=warnings
+        )
 
     def entry_of(self, text: str) -> TrustEntry:
         """Return the trust entry that a text names. A fingerprint never names a file: a path has a slash or suffix.
@@ -313,32 +304,20 @@ class Trust:
         # Keep the limits of a trust file, but not where it was found or who signed it.
         return dataclasses.replace(known[0], scope=TrustScope.USER, bundle="", signed_by="", built_in=False)
 
-    def _present(self, entry: TrustEntry, *, replace: bool = False) -> tuple[Path, tuple[TrustEntry, ...]]:
-        """Return the path for the trust file of a key in an entry's space, and the files of the key that exist there.
+    def _files(self, entry: TrustEntry, *, replace: bool = False) -> KeyFiles:
+        """Return the trust files of a key in an entry's space.
 
         Raises:
             SigningError: ``trust-exists``: an unreadable file of a project would be replaced.
         """
         folder, trust = self._folder(entry.scope), self.load().trust
         path, readable = folder / trust_file_name(entry.public), {present.source for present in trust.entries}
-        before = tuple(
-            present
-            for present in trust.named(entry.fingerprint)
-            if present.scope is entry.scope and Path(present.source).parent == folder
-        )
         if not replace and os.path.lexists(path) and str(path) not in readable:
             message = f"{path} cannot be read, and may revoke the key; it is not overwritten"
             hint = "rye trust list says why; fix it, or replace it with --force"
             raise SigningError("trust-exists", message, hint=hint, path=str(path))
-        return path, before
-
-    def _writes(self, path: Path, data: bytes, before: Sequence[TrustEntry]) -> tuple[tuple[Path, bytes | None], ...]:
-        """Return the writes that make one trust file the only one of its key; empty if it already is."""
-        surplus = [Path(present.source) for present in before if Path(present.source) != path]
-        same = not surplus and os.path.exists(path) and read_trust_bytes(path) == data  # noqa: PTH110
-        # On some disks .toml and .TOML are the same name.
-        surplus = [old_path for old_path in surplus if not (path.exists() and old_path.samefile(path))]
-        return () if same else ((path, data), *((old_path, None) for old_path in surplus))
+        named = [known for known in trust.named(entry.fingerprint) if known.scope is entry.scope]
+        return KeyFiles(entry, path, tuple(known for known in named if Path(known.source).parent == folder))
 
     def _same_owner_warning(self, entry: TrustEntry) -> tuple[str, ...]:
         """Return a warning if the user trusts another key with the same owner name."""
@@ -365,17 +344,30 @@ class Trust:
         return root / TRUSTED_FOLDER
 
 
+def _widened(entry: TrustEntry, bundle: str) -> TrustEntry:
+    """Return an entry whose key may sign everything of a bundle too."""
+    if entry.patterns is None:
+        return entry
+    return dataclasses.replace(entry, patterns=tuple(sorted({*entry.patterns, f"bundle:{bundle}"})))
+
+
+def _narrowed(entry: TrustEntry, bundle: str) -> TrustEntry | None:
+    """Return an entry that does not name a bundle; None if it names nothing else."""
+    left = tuple(str(limit) for limit in entry.limits or () if limit.bundle != bundle)
+    return dataclasses.replace(entry, patterns=left) if left or entry.revoked else None
+
+
 _NO_KEY = "no key of yours counts, so only rye's own items are trusted: rye keys generate, or rye trust add"
 _UNSIGNED = "it counts once a key that you trust without limits has signed it: rye trust endorse"
 
 
-def check_space(space: str) -> str:
-    """Return the space if its trust files may be changed; those of bundles and organisations belong to others.
+def scope_of(space: str) -> TrustScope:
+    """Return the scope of a space whose trust files may be changed; those of bundles and organisations are not ours.
 
     Raises:
         ArgumentError: ``bad-space``.
     """
-    return str(check(TRUST_SPACE, space))
+    return TrustScope(str(check(TRUST_SPACE, space)))
 
 
 def entry_in(data: bytes, path: Path) -> TrustEntry:

@@ -21,7 +21,7 @@ from rye.spaces.layout import Layout
 from rye.spaces.model import Root
 from rye.trust.keys import SigningKey
 from rye.trust.trust_entry import Revocation
-from rye.trust.trust_file import trust_file_name
+from rye.trust.trust_file import trust_file_bytes, trust_file_name
 from rye.trust.trust_store import TRUSTED_FOLDER
 from tests.support.files import lay
 from tests.support.model_signing import Authority, bundle_of, statement_of
@@ -120,6 +120,24 @@ def test_a_new_signer_takes_the_place_of_the_old_one(sim: SpaceSim) -> None:
     assert accept(sim, EVE) == ["trusted eve", "narrowed shop"]
     assert codes(sim)[HELLO] == "ok"
     assert limits(sim) == {"eve": ("bundle:shop",), "shop": ("bundle:stall",)}
+
+
+def test_attack_a_bundle_lifts_what_a_second_trust_file_limits(sim: SpaceSim) -> None:
+    """Two files limit a key: it may sign what both allow, and the bundle, and no more once another key signs that."""
+    sim.trust(SHOP, owner="shop", patterns=("ops/*", "web/*"))
+    second = (TRUSTED_FOLDER / "second.toml").as_posix()
+    sim.write("user", second, trust_file_bytes(SHOP.public, owner="shop", patterns=("web/*",)))
+    accept(sim, SHOP)
+    assert limits(sim)["shop"] == ("bundle:shop", "web/*")
+    sim.trust(SHOP, owner="shop", patterns=("bundle:shop",))
+    sim.write("user", second, trust_file_bytes(SHOP.public, owner="shop"))
+    for rel in (HELLO, OTHER):
+        sim.add("system:shop", rel, TEXT, EVE)
+    sim.trust(EVE, "system:shop", owner="eve")
+    accept(sim, EVE)
+    sim.add("project", HELLO, TEXT, SHOP)
+    (mine,) = sim.registry().verify(space="project").items
+    assert mine.signature.code == "foreign-key"
 
 
 def test_attack_trust_files_of_a_bundle_that_change_during_the_question(sim: SpaceSim) -> None:
