@@ -6,8 +6,8 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeVar, Unpack
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar, Unpack
 
 from rye._files import is_half_written, sweep
 from rye.errors import ItemError
@@ -34,12 +34,10 @@ _LINE = re.compile(r"line (\d+): ")
 _CAUSES = 10
 """Maximum number of causes of notes that are reported separately."""
 
-_UNJUDGED: Final = Signature(Verdict.UNSIGNED, "no-envelope", "")
 
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Job:
-    """One file to sign.
+    """One file to sign, as it was read.
 
     Attributes:
         root: Its root.
@@ -49,8 +47,6 @@ class Job:
         files: The files of that skill.
         hidden: Sentences about text in it that a reader does not see.
         named: Whether the user named it by itself: its id, its path, or the folder of its skill.
-        found: The verdict on its present signature.
-        code: The code of that verdict; empty if the signature is valid and of the current format.
     """
 
     root: Root
@@ -59,21 +55,7 @@ class Job:
     skill: str = ""
     files: tuple[ListedFile, ...] = ()
     hidden: tuple[str, ...] = ()
-    named: bool = True
-    found: Signature = _UNJUDGED
-    code: str = ""
-
-    def judge(self, *trusts: TrustSet) -> None:
-        """Judge the file's signature by some keys and, if they do not accept it, by others."""
-        first, *rest = [self._judged(trust) for trust in trusts]
-        if not first[1] or first[1] in UNCHECKED:  # a signature by another key
-            first = next((state for state in (first, *rest) if not state[1]), (rest or [first])[-1])
-        self.found, self.code = first
-
-    def _judged(self, trust: TrustSet) -> tuple[Signature, str]:
-        signature = judge(self.read.evidence, origin=self.read.origin, trust=trust, now=system_clock())
-        is_whole = signature.verdict is Verdict.TRUSTED or (signature.code == "outside-skill" and not self.skill)
-        return signature, "" if is_whole and signature.format in {EnvelopeFormat.V2, OMS} else signature.code
+    named: bool = False
 
     @property
     def ref(self) -> str:
@@ -107,12 +89,12 @@ class Job:
             detached if isinstance(detached, bytes) else self.read.data if not is_detached(self.file.rel_path) else None
         )
 
-    def take(self, inside: Mapping[str, bytes]) -> bool:
-        """Take over the new signatures of skills inside this one; return whether any is new."""
+    def with_signatures(self, inside: Mapping[str, bytes]) -> Job:
+        """Return the skill with the new signatures of skills inside it; itself if none is new."""
         modes = {file.path: file.mode for file in self.files}
         taken = [ListedFile(path, modes.get(path, PLAIN), hashlib.sha256(inside[path]).hexdigest()) for path in inside]
-        before, self.files = self.files, tuple({file.path: file for file in (*self.files, *taken)}.values())
-        return self.files != before
+        files = tuple({file.path: file for file in (*self.files, *taken)}.values())
+        return self if files == self.files else replace(self, files=files)
 
     def sign(self, **terms: Unpack[SigningTerms]) -> bytes:
         """Return the new bytes of :attr:`path`."""
@@ -121,6 +103,34 @@ class Job:
         if is_detached(self.file.rel_path):
             return sign_detached(self.read.data, **terms)
         return sign_bytes(self.read.data, suffix=self.read.suffix, **terms)
+
+
+class JudgedJob(NamedTuple):
+    """A file to sign, with the verdict on its present signature.
+
+    Attributes:
+        job: The file.
+        found: The verdict.
+        code: Its code; empty if the signature is valid and of the current format.
+    """
+
+    job: Job
+    found: Signature
+    code: str
+
+    @classmethod
+    def by(cls, job: Job, *trusts: TrustSet) -> JudgedJob:
+        """Judge a file's signature by some keys and, if they do not accept it, by others."""
+        first, *rest = [cls._by(job, trust) for trust in trusts]
+        if not first.code or first.code in UNCHECKED:  # a signature by another key
+            return next((row for row in (first, *rest) if not row.code), (rest or [first])[-1])
+        return first
+
+    @classmethod
+    def _by(cls, job: Job, trust: TrustSet) -> JudgedJob:
+        found = judge(job.read.evidence, origin=job.read.origin, trust=trust, now=system_clock())
+        is_whole = found.verdict is Verdict.TRUSTED or (found.code == "outside-skill" and not job.skill)
+        return cls(job, found, "" if is_whole and found.format in {EnvelopeFormat.V2, OMS} else found.code)
 
 
 def sweep_beside(files: Iterable[NamedFile]) -> None:

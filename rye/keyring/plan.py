@@ -13,9 +13,9 @@ from rye._files import write_atomically
 from rye._report import Report
 from rye.errors import Interrupted, RyeError, SigningError
 from rye.keyring.changes import write_file
-from rye.keyring.jobs import Job, Progress, check_unchanged, counted
+from rye.keyring.jobs import Job, JudgedJob, Progress, check_unchanged, counted
 from rye.spaces.git import authors
-from rye.spaces.model import Root
+from rye.spaces.model import Root, Space
 from rye.trust.keys import SigningKey
 from rye.trust.line import sign_bytes
 from rye.trust.list import Skill, compare, read_rows
@@ -108,15 +108,15 @@ class SigningPlan:
     """The files to sign with a key.
 
     Attributes:
-        jobs: All files that were named; those with a valid signature stay as they are.
+        rows: All files that were named; those with a valid signature stay as they are.
         fingerprint: The fingerprint of the key; empty if there is none yet.
         force: Whether to sign the others too.
-        audience: The audience to sign for.
+        audience: The audience to sign a project's items for.
         warnings: Sentences on what is left as it is.
         bundle: What a bundle needs beside its items.
     """
 
-    jobs: tuple[Job, ...]
+    rows: tuple[JudgedJob, ...]
     fingerprint: str
     force: bool = False
     audience: str = ""
@@ -124,14 +124,14 @@ class SigningPlan:
     bundle: BundleFiles = field(default_factory=BundleFiles)
 
     @property
-    def to_sign(self) -> tuple[Job, ...]:
+    def to_sign(self) -> tuple[JudgedJob, ...]:
         """The files that get a new signature."""
-        return tuple(job for job in self.jobs if self.force or job.code)
+        return tuple(row for row in self.rows if self.force or row.code)
 
     @property
     def unseen(self) -> tuple[PlannedFile, ...]:
         """The files that the user has to see before they are signed: those not named by themselves."""
-        rows = [row for job in self.to_sign if not job.named and (row := _planned(job, self.fingerprint))]
+        rows = [shown for row in self.to_sign if not row.job.named and (shown := _planned(row, self.fingerprint))]
         if self.bundle.settings:
             path = str(self.bundle.settings[0])
             rows.append(PlannedFile(path, path, "changed"))
@@ -139,8 +139,8 @@ class SigningPlan:
 
     def report(self) -> SignReport:
         """Return the plan as a report; nothing has been signed."""
-        rows = tuple(_row(job, changed=self.force or bool(job.code)) for job in self.jobs)
-        return SignReport(self.fingerprint, rows, warnings=self.warnings)
+        items = tuple(_item(row, changed=self.force or bool(row.code)) for row in self.rows)
+        return SignReport(self.fingerprint, items, warnings=self.warnings)
 
     def carry_out(self, key: SigningKey | None, progress: Progress) -> SignReport:
         """Sign the files, and write what the bundle needs.
@@ -153,25 +153,25 @@ class SigningPlan:
         if self.bundle.trust_file:
             write_file(*self.bundle.trust_file)
         if key is None:
-            rows = self.report().items
+            items = self.report().items
         else:
-            rows = _write(_sign(self.jobs, key, audience=self.audience, force=self.force), progress)
+            items = _write(_sign(self.rows, key, audience=self.audience, force=self.force), progress)
             if self.bundle.settings:
                 path, data, origin = self.bundle.settings
                 write_file(path, sign_bytes(data, suffix=path.suffix, origin=origin, key=key, now=system_clock()))
         for path in self.bundle.removed:
             write_file(path, None)
         trust_file = str(self.bundle.trust_file[0]) if self.bundle.trust_file else ""
-        return SignReport(self.fingerprint, rows, trust_file, self.warnings, tuple(map(str, self.bundle.removed)))
+        return SignReport(self.fingerprint, items, trust_file, self.warnings, tuple(map(str, self.bundle.removed)))
 
 
 Confirm = Callable[[SigningPlan], None]
 """Called with a plan that has unseen files before anything is written; an exception from it prevents the write."""
 
 
-def _planned(job: Job, fingerprint: str) -> PlannedFile | None:
-    """Return the row of a file; None if the key has already signed these very bytes."""
-    found, why, detail = job.found, "", ""
+def _planned(row: JudgedJob, fingerprint: str) -> PlannedFile | None:
+    """Return the row that shows a file; None if the key has already signed these very bytes."""
+    job, found, why, detail = row.job, row.found, "", ""
     if found.verdict is Verdict.UNSIGNED:
         why = "new"
     elif found.verdict in _CHANGED:
@@ -195,38 +195,43 @@ def _changed_files(job: Job) -> tuple[str, ...]:
     return tuple(change.path for change in compare(signed, {file.path: file for file in job.files}))
 
 
-def _row(job: Job, *, changed: bool) -> SignedItem:
-    path = str(job.root.path / job.file.rel_path)
-    return SignedItem(str(job.file.item_type), job.file.item_id, path, changed, job.code)
+def _item(row: JudgedJob, *, changed: bool) -> SignedItem:
+    file, path = row.job.file, str(row.job.root.path / row.job.file.rel_path)
+    return SignedItem(str(file.item_type), file.item_id, path, changed, row.code)
 
 
-def _sign(jobs: Iterable[Job], key: SigningKey, *, audience: str, force: bool) -> list[tuple[Job, bytes | None]]:
+def _sign(
+    rows: Iterable[JudgedJob], key: SigningKey, *, audience: str, force: bool
+) -> list[tuple[JudgedJob, bytes | None]]:
     """Return each file with the new bytes of its signature file, unchanged if the signature is valid."""
-    now, signed = system_clock(), list[tuple[Job, bytes | None]]()
+    now, signed = system_clock(), list[tuple[JudgedJob, bytes | None]]()
     # for each skill: path in it → signature of an inner skill
     inside = defaultdict[tuple[Root, str], dict[str, bytes]](dict)
-    for job in jobs:
+    for row in rows:
+        job = row.job.with_signatures(inside[row.job.root, row.job.skill]) if row.job.skill else row.job
         after = job.held
-        if (job.skill and job.take(inside[job.root, job.skill])) or force or job.code:
-            after = job.sign(origin=job.read.origin, key=key, audience=audience, now=now)
+        if job is not row.job or force or row.code:
+            demanded = audience if job.root.space is Space.PROJECT else ""
+            after = job.sign(origin=job.read.origin, key=key, audience=demanded, now=now)
         if job.skill and after is not None:
             for folder in PurePosixPath(job.skill).parents:
                 inside[job.root, str(folder)][job.path.removeprefix(f"{folder}/")] = after
-        signed.append((job, after))
+        signed.append((row._replace(job=job), after))
     return signed
 
 
-def _write(signed: Sequence[tuple[Job, bytes | None]], progress: Progress) -> tuple[SignedItem, ...]:
+def _write(signed: Sequence[tuple[JudgedJob, bytes | None]], progress: Progress) -> tuple[SignedItem, ...]:
     """Write the signed files; a file that changed since it was read is left unchanged and raises an error."""
-    rows = list[SignedItem]()
-    for job, after in counted(signed, progress, "(writing)"):
+    items = list[SignedItem]()
+    for row, after in counted(signed, progress, "(writing)"):
+        job = row.job
         if after is not None and after != job.held:
-            done = f"signed {sum(row.changed for row in rows)} of {len(signed)} files"
+            done = f"signed {sum(item.changed for item in items)} of {len(signed)} files"
             try:
                 write_atomically(job.root.path / job.path, after, ready=partial(check_unchanged, job))
             except RyeError as error:
                 raise error.preceded(f"{done}, then: ") from None
             except KeyboardInterrupt:
                 raise Interrupted(f"interrupted: {done}", hint="the same command signs the rest") from None
-        rows.append(_row(job, changed=after != job.held))
-    return tuple(rows)
+        items.append(_item(row, changed=after != job.held))
+    return tuple(items)

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from rye._files import real_path
 from rye._text import composed
 from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
-from rye.keyring.jobs import Job, Progress, counted, notes, read_jobs, refuse_others, sweep_beside
+from rye.keyring.jobs import Job, JudgedJob, Progress, counted, notes, read_jobs, refuse_others, sweep_beside
 from rye.keyring.lists import BundleList, plan_list
 from rye.keyring.plan import BundleFiles, Confirm, SigningPlan, SignReport
 from rye.keyring.private import Keyring
@@ -90,10 +89,10 @@ def sign_targets(
     secret = keyring.signing_key(key, force=force) if mode is SignMode.WRITE else None
     public = secret.public if secret else _public(keyring, key, mode)
     others = None if mode is SignMode.CHECK else keyring.trust.load().trust
-    plan = plan_signing(jobs, public, layout, space=space, others=others, replaces=key is not None, force=force)
+    plan = plan_signing(jobs, public, layout, others=None if key is not None else others, force=force)
     if confirm is None and others is not None:
         plan = _without_foreign(plan, others)
-    plan = replace(plan, warnings=(*skipped, *notes(plan.jobs), *plan.warnings))
+    plan = replace(plan, warnings=(*skipped, *notes([row.job for row in plan.rows]), *plan.warnings))
     if secret is None:
         return plan.report()
     if confirm is not None and plan.unseen:
@@ -104,7 +103,7 @@ def sign_targets(
 def carry_out(plan: SigningPlan, secret: SigningKey, keyring: Keyring, progress: Progress) -> SignReport:
     """Carry out a plan, and warn of signatures that the user's own trust files do not accept."""
     report = plan.carry_out(secret, progress)
-    rejections = _rejections(counted(plan.jobs, progress, "(checking)"), keyring)
+    rejections = _rejections(counted(plan.rows, progress, "(checking)"), keyring)
     return replace(report, warnings=(*report.warnings, *rejections))
 
 
@@ -131,9 +130,10 @@ def read_named(
     jobs, problems = read_jobs(files, progress, validate=mode is not SignMode.CHECK, allow_hidden=allow_hidden)
     named = {composed(text) for text in texts}
     places = {real_path(path) for path in map(os.path.expanduser, texts) if os.path.lexists(path)}
-    for job in jobs:
+    for at, job in enumerate(jobs):
         is_at = places and not places.isdisjoint(map(real_path, job.paths))
-        job.named = bool(is_at) or not named.isdisjoint(map(composed, (job.ref, job.file.item_id)))
+        is_named = bool(is_at) or not named.isdisjoint(map(composed, (job.ref, job.file.item_id)))
+        jobs[at] = replace(job, named=is_named)
     return jobs, [*missed, *problems], skipped
 
 
@@ -155,9 +155,7 @@ def plan_signing(
     public: PublicKey | None,
     layout: Layout,
     *,
-    space: str,
     others: TrustSet | None = None,
-    replaces: bool = False,
     force: bool = False,
 ) -> SigningPlan:
     """Return the plan of signing some files, judged by the key, else by other keys of the user.
@@ -166,17 +164,14 @@ def plan_signing(
         jobs: The files.
         public: The key; None if there is none yet.
         layout: The spaces, with the audience.
-        space: ``project`` or ``user``.
-        others: The keys that the user trusts; None to compare with the key alone.
-        replaces: Whether to sign what another trusted key has validly signed.
+        others: The keys whose valid signatures stay; None to sign what only other keys have signed.
         force: Whether to sign what is validly signed.
     """
     trust = TrustSet(() if public is None else (TrustEntry(public, "", TrustScope.NAMED),), layout.audience)
-    for job in jobs:
-        job.judge(trust, *(() if others is None or replaces else (others,)))
+    rows = tuple(JudgedJob.by(job, trust, *(() if others is None else (others,))) for job in jobs)
     fingerprint = str(public.fingerprint) if public else ""
-    kept = () if others is None or replaces or force else _kept(jobs, fingerprint, (others,))
-    return SigningPlan(tuple(jobs), fingerprint, force, layout.audience if space == "project" else "", kept)
+    kept = _kept(rows, fingerprint, others) if others is not None and not force else ()
+    return SigningPlan(rows, fingerprint, force, layout.audience, kept)
 
 
 def _public(keyring: Keyring, key: str | Path | None, mode: SignMode) -> PublicKey | None:
@@ -244,16 +239,10 @@ def sign_bundle(
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
     secret = key or SigningKey.generate()
     load = load_trust(bundles={roots[0].bundle: home}, built_in=home)
-    for job in jobs:
-        job.named = False
-        job.judge(load.trust)
-        if trust is not None and not job.code:
-            standing = trust.may_sign(job.found.signer, job.read.origin, system_clock())
-            job.code = standing.code if standing.code in {"revoked", "expired"} else ""
+    rows = [_of_bundle(JudgedJob.by(job, load.trust), trust) for job in jobs]
     mine = TrustSet((TrustEntry(secret.public, owner, TrustScope.NAMED), *(trust.entries if trust else ())))
-    terms: dict[str, Any] = {"key": secret, "allow_hidden": allow_hidden}
-    listing = plan_list(roots[0], jobs, own=load.trust, mine=mine, force=force, **terms)
-    plan, is_needed = _plan_bundle(roots[0], jobs, load, listing, public=secret.public, owner=owner, force=force)
+    listing = plan_list(roots[0], rows, own=load.trust, mine=mine, force=force, allow_hidden=allow_hidden)
+    plan, is_needed = _plan_bundle(roots[0], rows, load, listing, public=secret.public, owner=owner, force=force)
     signs_list = is_needed and listing.is_wanted
     if dry_run:
         return replace(plan.report(), list_file=listing.path if signs_list else "")
@@ -263,13 +252,21 @@ def sign_bundle(
     if not signs_list:
         return report
     own = load_trust(bundles={roots[0].bundle: home}, built_in=home).trust
-    listing.carry_out(roots[0], trust=own, **terms)
+    listing.carry_out(roots[0], key=secret, trust=own, allow_hidden=allow_hidden)
     return replace(report, list_file=listing.path)
+
+
+def _of_bundle(row: JudgedJob, trust: TrustSet | None) -> JudgedJob:
+    """Return the row of a file of a bundle; what a key signed that the user knows as revoked or expired is not kept."""
+    if trust is None or row.code:
+        return row
+    standing = trust.may_sign(row.found.signer, row.job.read.origin, system_clock())
+    return row._replace(code=standing.code if standing.code in {"revoked", "expired"} else "")
 
 
 def _plan_bundle(
     root: Root,
-    jobs: list[Job],
+    rows: Sequence[JudgedJob],
     load: TrustLoad,
     listing: BundleList,
     *,
@@ -285,10 +282,10 @@ def _plan_bundle(
         raise SigningError("invalid-items", message, hint="shorten it and sign again; nothing was written")
     known = judge_settings(bundle, settings, trust=load.trust, now=system_clock())
     stale = bool(settings) and (force or known.verdict is not Verdict.TRUSTED)
-    is_needed = force or stale or listing.is_due or any(job.code for job in jobs)
+    is_needed = force or stale or listing.is_due or any(row.code for row in rows)
     fingerprint = str(public.fingerprint) if is_needed else ""
     needed = set() if is_needed and listing.is_wanted else keys_of_list(list_folder(root) or home)
-    kept = (job.found.signer for job in jobs if not (job.code or force))
+    kept = (row.found.signer for row in rows if not (row.code or force))
     needed |= {fingerprint, "" if stale else known.signer, *kept}
     trust_file = None
     if is_needed and not load.trust.named(public.fingerprint):
@@ -301,7 +298,7 @@ def _plan_bundle(
         listing.rows if is_needed else (),
     )
     warnings = (*load.warnings, *listing.warnings)
-    return SigningPlan(tuple(jobs), fingerprint, force, "", warnings, more), is_needed
+    return SigningPlan(tuple(rows), fingerprint, force, "", warnings, more), is_needed
 
 
 def _unneeded(trust: TrustSet, needed: set[str]) -> list[Path]:
@@ -314,15 +311,15 @@ def _unneeded(trust: TrustSet, needed: set[str]) -> list[Path]:
     return [Path(entry.source) for entry in unneeded]
 
 
-def _kept(jobs: Iterable[Job], fingerprint: str, trusts: Iterable[TrustSet]) -> tuple[str, ...]:
+def _kept(rows: Sequence[JudgedJob], fingerprint: str, trust: TrustSet) -> tuple[str, ...]:
     """Return warnings about signatures of other keys that were left unchanged."""
-    counts = Counter(job.found.signer for job in jobs if not job.code and job.found.signer != fingerprint)
-    named = {signer: entry.owner for trust in trusts for signer in counts for entry in trust.named(signer)[:1]}
-    owners = {job.found.signer: job.found.owner for job in jobs} | named
+    kept = [row.found for row in rows if not row.code and row.found.signer != fingerprint]
+    owners = {found.signer: found.owner for found in kept}
+    owners |= {signer: entry.owner for signer in owners for entry in trust.named(signer)[:1]}
     return tuple(
         f"left as {owners[signer] or 'their owner'} signed {'it' if count == 1 else f'them: {count:,} items'}, "
         f"with {signer_words(signer)}; --force signs with your key"
-        for signer, count in counts.items()
+        for signer, count in Counter(found.signer for found in kept).items()
     )
 
 
@@ -331,23 +328,23 @@ def _without_foreign(plan: SigningPlan, trust: TrustSet) -> SigningPlan:
 
     A signer answers for the text, and nobody should answer for a stranger's text in passing.
     """
-    signed = [job for job in plan.to_sign if job.found.signer or job.read.evidence.format == OMS]
-    foreign = [job for job in signed if job.found.signer != plan.fingerprint and not trust.named(job.found.signer)]
-    left = [job for job in foreign if not job.named]
+    known = {plan.fingerprint, *(entry.fingerprint for entry in trust.entries)}
+    signed = [row for row in plan.to_sign if row.found.signer or row.job.read.evidence.format == OMS]
+    left = {row.job.paths: row.job.ref for row in signed if row.found.signer not in known and not row.job.named}
     if not left:
         return plan
-    names = ", ".join(job.ref for job in left[:_NAMED])
+    names = ", ".join([*left.values()][:_NAMED])
     more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
     said = f"left as a key signed them that you do not trust: {names}{more}; read them, then name each one to sign it"
-    jobs = tuple(job for job in plan.jobs if job not in left)
-    return replace(plan, jobs=jobs, warnings=(*plan.warnings, said))
+    rows = tuple(row for row in plan.rows if row.job.paths not in left)
+    return replace(plan, rows=rows, warnings=(*plan.warnings, said))
 
 
-def _rejections(jobs: Iterable[Job], keyring: Keyring) -> tuple[str, ...]:
+def _rejections(rows: Iterable[JudgedJob], keyring: Keyring) -> tuple[str, ...]:
     """Return why signatures just made are not valid for this user, once for each reason."""
     trust, now = keyring.trust.load().trust, system_clock()
     reasons: dict[str, str] = {}
-    for job in jobs:
+    for job, _, _ in rows:
         try:
             read = read_item(job.root, job.file.rel_path, job.file.item_type, job.file.item_id)
         except ItemError as error:

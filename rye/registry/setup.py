@@ -241,7 +241,7 @@ class Setup:
         warnings = plan.warnings
         if self._signs and jobs:
             secret = self._keyring.signing_key()
-            planned = plan_signing(jobs, secret.public, self._layout, space="project")
+            planned = plan_signing(jobs, secret.public, self._layout)
             warnings += (*notes(jobs), *carry_out(planned, secret, self._keyring, self._progress).warnings)
         return replace(plan, files=files, key=key, done=True, warnings=warnings)
 

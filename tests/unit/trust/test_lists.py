@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from rye import Registry
 from rye.errors import ArgumentError, SigningError
 from rye.keyring.lists import ListSigned, find_root, sign_list
+from rye.keyring.sign_items import sign_bundle
 from rye.spaces.contents import files_below
 from rye.spaces.layout import Layout
 from rye.spaces.lists import read_list
@@ -251,6 +252,35 @@ def test_attack_blind_co_signing(sim: SpaceSim, wrong: str) -> None:
         "older": "list-rollback",
     }
     assert (caught.value.code, read_list(root.path)) == (codes[wrong], before)
+
+
+class Token:
+    """A private key that counts what it signs, as one that has to be touched does."""
+
+    def __init__(self, key: SigningKey) -> None:
+        self._key, self.touched = key, 0
+
+    def sign(self, data: bytes, /) -> bytes:
+        """Return the signature of the key."""
+        self.touched += 1
+        return self._key.sign(data)
+
+
+def test_a_plan_signs_nothing_and_a_signature_is_made_once(sim: SpaceSim, tmp_path: Path) -> None:
+    """Of a list, a dry run and what is signed already ask nothing of the key; so does the plan of a bundle."""
+    root = find_root(Layout.find(project=sim.project, user=sim.user, bundles=()))[1]
+    sim.write("project", "knowledge/a.md", "# A\n")
+    token = Token(ANN)
+    key = SigningKey(token, ANN.public)
+    assert sign_list(root, key=key, trust=trusting(ANN), dry_run=True).action == "write"
+    assert token.touched == 0
+    assert [sign_list(root, key=key, trust=trusting(ANN)).action for _ in range(2)] == ["write", "unchanged"]
+    assert token.touched == 1
+    lay(tmp_path / "shop", {"tools/hello.py": '"""Say hello."""\n', "notes.txt": "notes\n"})
+    sign_bundle(tmp_path / "shop", owner="ann", key=key, dry_run=True)
+    assert token.touched == 1
+    assert sign_bundle(tmp_path / "shop", owner="ann", key=key).list_file
+    assert token.touched == 3
 
 
 def test_files_that_change_while_the_user_is_asked_are_not_signed(sim: SpaceSim) -> None:
