@@ -206,7 +206,7 @@ def save_signing_key(
     path = folder / f"{name}.pem"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _refuse_unsafe(folder, folder.stat(), "700")
+        check_private_folder(folder)
     except OSError as fault:
         message = f"{path} cannot be written: {fault.strerror}"
         raise EnvironmentFault("cannot-write", message, hint="check folder and disk") from None

@@ -41,12 +41,12 @@ from rye.keyring.key_files import (
 )
 from rye.keyring.limits import together
 from rye.keyring.ssh_keys import SSH_PREFIX, ssh_key
-from rye.keyring.trust import Trust, entry_in, is_path, is_public, signer_of
+from rye.keyring.trust import Trust, entry_in, is_path, is_public
 from rye.spaces.layout import Layout
 from rye.trust.keys import PublicKey, SigningKey, refuse_key_text
 from rye.trust.model import Clock
 from rye.trust.trust_entry import TrustEntry, TrustScope
-from rye.trust.trust_file import restate, trust_file_bytes, trust_file_name
+from rye.trust.trust_file import restate, trust_file_name
 from rye.trust.trust_store import TRUSTED_FOLDER, system_clock
 
 Passphrase = bytes | Callable[[str], bytes] | None
@@ -147,7 +147,7 @@ class Keyring:
             SigningError: ``key-exists``, ``passphrase-needed``, ``trust-file``, ``unsafe-permissions``.
             ArgumentError: ``bad-key-name``; ``bad-trust``: limits without a trust file.
         """
-        check_name(name)
+        self._refuse_taken(name, replace=replace)
         if patterns is not None or not_after is not None:
             if trust is False:
                 message = "limits are kept in the trust file alone, and none is to be written"
@@ -157,7 +157,7 @@ class Keyring:
         entry = TrustEntry(key.public, owner, TrustScope.USER, patterns=patterns, not_after=not_after)
         restate(entry)  # refuses what a trust file cannot say
         encrypt = bool(self._environ.get(PASSPHRASE_VARIABLE)) if encrypt is None else encrypt
-        secret = self._new_secret(name, replace=replace) if encrypt else None
+        secret = self._secret(f"the new key {name}") if encrypt else None
         return self._keep(key, name, entry=entry, trust=trust, secret=secret, replace=replace)
 
     def import_key(
@@ -175,10 +175,10 @@ class Keyring:
             SigningError: As for :meth:`generate`, and the codes of :meth:`rye.trust.SigningKey.from_pem`.
             ArgumentError: ``bad-key-name``.
         """
-        check_name(name)
+        self._refuse_taken(name, replace=replace)
         given = self._secret(f"the key {name} to import") if ENCRYPTED in data else None
         key = SigningKey.from_pem(data, passphrase=given)
-        new = given or (self._new_secret(name, replace=replace) if self._environ.get(PASSPHRASE_VARIABLE) else None)
+        new = given or (self._secret(f"the new key {name}") if self._environ.get(PASSPHRASE_VARIABLE) else None)
         entry = TrustEntry(key.public, owner, TrustScope.USER)
         restate(entry)  # refuses what a trust file cannot say
         return self._keep(key, name, entry=entry, trust=trust, secret=new, replace=replace)
@@ -188,11 +188,8 @@ class Keyring:
         encrypted = bool(self.resolve(name).locked or self._environ.get(PASSPHRASE_VARIABLE))
         return self._secret(f"the new key {name}") if encrypted else None
 
-    def _new_secret(self, name: str, *, replace: bool) -> bytes:
-        self._refuse_taken(name, replace=replace)
-        return self._secret(f"the new key {name}")
-
     def _refuse_taken(self, name: str, *, replace: bool) -> None:
+        check_name(name)
         if not replace and (self.folder / f"{name}.pem").exists():
             message = f"there is a key {name!r} already, and it is not overwritten"
             hint = "give the new key another name, or replace the old one with --force"
@@ -201,7 +198,6 @@ class Keyring:
     def _keep(
         self, key: SigningKey, name: str, *, entry: TrustEntry, trust: bool | None, secret: bytes | None, replace: bool
     ) -> KeyFacts:
-        self._refuse_taken(name, replace=replace)
         own = self.layout.user / TRUSTED_FOLDER / trust_file_name(key.public)
         is_trusted = not self.names() if trust is None else trust
         is_new = is_trusted and not own.exists()
@@ -294,13 +290,19 @@ class Keyring:
             check_private_folder(self.folder)
             return private_key(read_key_file(path), path, beside=read_public_beside(path))
         if is_public(text):
-            return Key(signer_of(self.trust.entry_of(text)))
-        if is_path(text):
+            entry = self.trust.entry_of(text)
+        elif is_path(text):
             path = Path(os.path.expanduser(text))
-            data = read_key_file(path)
-            return private_key(data, path) if b"PRIVATE KEY" in data else Key(signer_of(entry_in(data, path)))
-        hint = f"make one with rye keys generate --trust, or set {KEY_VARIABLE} to its PEM text or path"
-        raise NotFoundError("no-signing-key", f"there is no private key {path}", hint=hint)
+            if b"PRIVATE KEY" in (data := read_key_file(path)):
+                return private_key(data, path)
+            entry = entry_in(data, path)
+        else:
+            hint = f"make one with rye keys generate --trust, or set {KEY_VARIABLE} to its PEM text or path"
+            raise NotFoundError("no-signing-key", f"there is no private key {path}", hint=hint)
+        if not isinstance(entry.public, PublicKey):
+            message = f"key {entry.fingerprint[:16]} is not an Ed25519 key, so rye cannot sign"
+            raise SigningError("key-type", message, hint="name an Ed25519 key")
+        return Key(entry.public)
 
     def signing_key(self, which: str | Path | None = None, *, force: bool = False) -> SigningKey:
         """Return the private half of a key.
@@ -348,13 +350,8 @@ class Keyring:
             NotFoundError: ``no-signing-key``.
         """
         public = self.public_key(name)
-        entry = self.own_entry(public)
-        limits = together(self.trust.load().trust.named(public.fingerprint)) if entry else None
-        if entry and limits:
-            patterns, until = limits.patterns, limits.not_after
-            after = dataclasses.replace(entry, owner=owner or entry.owner, patterns=patterns, not_after=until)
-            return restate(after)
-        return trust_file_bytes(public, owner=owner)
+        entry = self.own_entry(public) or TrustEntry(public, "", TrustScope.USER)
+        return restate(dataclasses.replace(entry, owner=owner or entry.owner))
 
     def owner(self, key: PublicKey) -> str:
         """Return the owner of a key in the user's own trust file; empty without one."""
@@ -362,9 +359,12 @@ class Keyring:
         return entry.owner if entry else ""
 
     def own_entry(self, key: PublicKey) -> TrustEntry | None:
-        """Return the user's own trust file of a key; None without a readable one."""
+        """Return the user's own trust file of a key, with the limits of all the user's; None without a readable one."""
         entries = self.trust.load().trust.named(key.fingerprint)
-        return next((file for file in entries if file.scope is TrustScope.USER), None)
+        mine, limits = next((file for file in entries if file.scope is TrustScope.USER), None), together(entries)
+        if mine is None or limits is None:
+            return None
+        return dataclasses.replace(mine, patterns=limits.patterns, not_after=limits.not_after)
 
     def export_private(self, name: str = DEFAULT_KEY) -> bytes:
         """Return the bytes of a private key file; an encrypted key stays encrypted.

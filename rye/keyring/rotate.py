@@ -23,11 +23,9 @@ from rye.keyring.key_files import (
     unfinished_key,
     write_secret,
 )
-from rye.keyring.limits import together
 from rye.keyring.private import KeyFacts, Keyring
 from rye.trust.keys import PublicKey, SigningKey
 from rye.trust.trust_entry import TrustEntry, TrustScope
-from rye.trust.trust_file import trust_file_name
 from rye.trust.trust_store import TRUSTED_FOLDER
 
 SignAgain = Callable[[Path], Mapping[str, int]]
@@ -166,17 +164,14 @@ def _write_key(path: Path, data: bytes, public: PublicKey) -> None:
 
 def _revoke(rotation: Rotation, mine: TrustEntry | None, reason: str) -> None:
     if mine is None or mine.revoked is None:
-        entry = mine or TrustEntry(rotation.old, "", TrustScope.USER)
-        known = dataclasses.replace(entry, public=rotation.old)
+        known = mine or TrustEntry(rotation.old, "", TrustScope.USER)
         write_changes([rotation.keyring.trust.revoke_key(known, reason=reason)])
 
 
 def _trust_like(keyring: Keyring, mine: TrustEntry | None, public: PublicKey) -> str:
     """Write the trust file of the new key with the limits of the old one, and return its path; empty without one."""
-    limits = together(keyring.trust.load().trust.named(mine.fingerprint)) if mine else None
-    if mine is None or limits is None or limits.patterns == ():
+    if mine is None or mine.patterns == ():
         return ""
-    path = keyring.layout.user / TRUSTED_FOLDER / trust_file_name(public)
-    after = dataclasses.replace(mine, public=public, revoked=None, patterns=limits.patterns, not_after=limits.not_after)
-    write_changes([keyring.trust.add(after, replace=True)])
-    return str(path)
+    change = keyring.trust.add(dataclasses.replace(mine, public=public, revoked=None), replace=True)
+    write_changes([change])
+    return change.paths[0]

@@ -388,18 +388,6 @@ def entry_in(data: bytes, path: Path) -> TrustEntry:
     return parse_trust_file(data, scope=TrustScope.USER, source=str(path))
 
 
-def signer_of(entry: TrustEntry) -> PublicKey:
-    """Return the key of an entry if rye can sign with keys of its kind.
-
-    Raises:
-        SigningError: ``key-type``.
-    """
-    if isinstance(entry.public, PublicKey):
-        return entry.public
-    hint = "name an Ed25519 key"
-    raise SigningError("key-type", f"key {entry.fingerprint[:16]} is not an Ed25519 key, so rye cannot sign", hint=hint)
-
-
 def is_public(text: str) -> bool:
     """Return whether a text is a fingerprint or a public key itself."""
     return text.startswith(_PREFIX) or FINGERPRINT.fullmatch(text) is not None
