@@ -7,13 +7,16 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import NamedTuple, TypeVar, Unpack
 
 from rye._files import is_half_written, sweep
+from rye._report import Report
 from rye.errors import ItemError
 from rye.keyring.validate import faults, program_problems
 from rye.spaces.contents import SkillFiles, read_skill
 from rye.spaces.discover import check_writable
+from rye.spaces.git import authors
 from rye.spaces.model import ItemFile, Root
 from rye.spaces.read import is_detached
 from rye.spaces.signed import ReadItem, read_item, read_signed
@@ -131,6 +134,36 @@ class JudgedJob(NamedTuple):
         found = judge(job.read.evidence, origin=job.read.origin, trust=trust, now=system_clock())
         is_whole = found.verdict is Verdict.TRUSTED or (found.code == "outside-skill" and not job.skill)
         return cls(job, found, "" if is_whole and found.format in {EnvelopeFormat.V2, OMS} else found.code)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFile(Report):
+    """One file that the key would answer for, and that it has not signed as it is now.
+
+    Attributes:
+        name: ``type:id`` of an item, else the path of the file.
+        path: Its path.
+        why: ``new``, ``changed``, ``removed``, ``other-key`` or ``hidden-text``.
+        detail: The other key, or what the hidden text says; else empty.
+        files: The new or changed files of a skill, below its folder.
+        by: Who last committed it, where git knows.
+    """
+
+    name: str
+    path: str
+    why: str
+    detail: str = ""
+    files: tuple[str, ...] = ()
+    by: str = ""
+
+
+def with_authors(rows: Sequence[PlannedFile]) -> tuple[PlannedFile, ...]:
+    """Fill in who last committed each file, and in a skill each new or changed file; empty where git knows none."""
+    files = {row: [f"{row.path}/{name}" for name in row.files] or [row.path] for row in rows}
+    paths = [path for inner in files.values() for path in inner]
+    known = authors(Path(rows[0].path).parent, paths) if rows else {}
+    by = {row: dict.fromkeys(known[path] for path in inner if path in known) for row, inner in files.items()}
+    return tuple(replace(row, by=", ".join(names)) for row, names in by.items())
 
 
 def sweep_beside(files: Iterable[NamedFile]) -> None:

@@ -12,8 +12,7 @@ from typing import Final
 
 from rye.errors import ItemError, SigningError
 from rye.items.clients import SKILL_FILE
-from rye.keyring.jobs import Job
-from rye.keyring.plan import PlannedFile
+from rye.keyring.jobs import Job, PlannedFile
 from rye.spaces.bundles import named_bundle
 from rye.spaces.contents import files_below
 from rye.spaces.discover import check_writable, path_in_repository

@@ -11,9 +11,8 @@ from pathlib import Path
 from rye._report import Report
 from rye.errors import ArgumentError, EnvironmentFault, SigningError
 from rye.keyring.changes import write_file
-from rye.keyring.jobs import Job, JudgedJob
+from rye.keyring.jobs import Job, JudgedJob, PlannedFile
 from rye.keyring.listing import Listing
-from rye.keyring.plan import PlannedFile
 from rye.options.model import ParameterError
 from rye.spaces.bundles import named_bundle
 from rye.spaces.layout import Layout
@@ -35,7 +34,7 @@ from rye.trust.list import (
     write_list,
 )
 from rye.trust.trust_set import TrustSet
-from rye.trust.trust_store import TRUSTED_FOLDER, system_clock
+from rye.trust.trust_store import TRUSTED_FOLDER, load_trust, system_clock
 
 DAYS = 90
 MAX_DAYS = 3650
@@ -208,37 +207,46 @@ class BundleList:
     """The list of a bundle, to be signed after its items.
 
     Attributes:
-        path: The file of the list.
+        root: A root of the bundle.
         is_wanted: Whether the bundle has a list, or files that only a list covers.
         is_due: Whether the list has to be signed even if no item has.
         rows: The files to show beside those to sign: what no key of the user has signed as it is.
         files: Every file of the bundle as it was read.
         warnings: Why no list can be made.
+        allow_hidden: As for :func:`sign_list`.
     """
 
-    path: str
+    root: Root
     is_wanted: bool = False
     is_due: bool = False
     rows: tuple[PlannedFile, ...] = ()
     files: Mapping[str, ListedFile] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    allow_hidden: bool = False
 
-    def carry_out(self, root: Root, *, key: SigningKey, trust: TrustSet, allow_hidden: bool) -> None:
+    @property
+    def path(self) -> str:
+        """The file of the list."""
+        return str((list_folder(self.root) or self.root.path) / LIST_FILE)
+
+    def carry_out(self, key: SigningKey) -> None:
         """Sign the list.
 
         Raises:
             SigningError: ``changed-meanwhile``: a file is new or changed since it was shown.
         """
+        home = self.root.trust_root
+        own = load_trust(bundles={self.root.bundle: home}, built_in=home).trust
+        sign_list(self.root, key=key, trust=own, days=MAX_DAYS, allow_hidden=self.allow_hidden, confirm=self._check)
 
-        def check(plan: ListSigned) -> None:
-            now = {change.path: change.sha256 for change in plan.changes if change.code != "file-removed"}
-            for row in plan.unseen:
-                shown = self.files.get(row.name)
-                if not _is_beside(root, Path(row.path)) and now.get(row.name) != (shown and shown.sha256):
-                    message = f"{row.name} is not as it was shown, so the items are signed and the list is not"
-                    raise SigningError("changed-meanwhile", message, hint="look at it, and sign again")
-
-        sign_list(root, key=key, trust=trust, days=MAX_DAYS, allow_hidden=allow_hidden, confirm=check)
+    def _check(self, plan: ListSigned) -> None:
+        """Refuse a list if a file without a signature of its own is not as it was read."""
+        now = {change.path: change.sha256 for change in plan.changes if change.code != "file-removed"}
+        for row in plan.unseen:
+            shown = self.files.get(row.name)
+            if not _is_beside(self.root, Path(row.path)) and now.get(row.name) != (shown and shown.sha256):
+                message = f"{row.name} is not as it was shown, so the items are signed and the list is not"
+                raise SigningError("changed-meanwhile", message, hint="look at it, and sign again")
 
 
 def plan_list(
@@ -255,18 +263,18 @@ def plan_list(
         allow_hidden: As for :func:`sign_list`.
     """
     jobs = [row.job for row in judged]
-    path, now = str((list_folder(root) or root.path) / LIST_FILE), system_clock()
+    now = system_clock()
     try:
         listing = Listing.read(root, allow_hidden=allow_hidden)
     except SigningError as error:
-        return BundleList(path, warnings=(f"no list can be made, so not every file is covered: {error.message}",))
+        return BundleList(root, warnings=(f"no list can be made, so not every file is covered: {error.message}",))
     claim = listing.claim(own, now)
     bare = _outside(jobs, listing.rows(listing.unseen(claim, jobs, own, now)), root)
     unseen = listing.rows(listing.unseen(listing.claim(mine, now), jobs, mine, now))
     is_wanted = bool(listing.data or bare)
     is_due = bool(bare) or (is_wanted and (claim is None or bool(listing.changes(claim))))
     rows = _outside([row.job for row in judged if force or row.code], unseen, root) if is_wanted else ()
-    return BundleList(path, is_wanted, is_due, rows, listing.files)
+    return BundleList(root, is_wanted, is_due, rows, listing.files, allow_hidden=allow_hidden)
 
 
 def _outside(jobs: Iterable[Job], rows: Iterable[PlannedFile], root: Root) -> tuple[PlannedFile, ...]:

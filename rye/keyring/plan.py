@@ -13,8 +13,8 @@ from rye._files import write_atomically
 from rye._report import Report
 from rye.errors import Interrupted, RyeError, SigningError
 from rye.keyring.changes import write_file
-from rye.keyring.jobs import Job, JudgedJob, Progress, check_unchanged, counted
-from rye.spaces.git import authors
+from rye.keyring.jobs import Job, JudgedJob, PlannedFile, Progress, check_unchanged, counted
+from rye.keyring.lists import BundleList
 from rye.spaces.model import Root, Space
 from rye.trust.keys import SigningKey
 from rye.trust.line import sign_bytes
@@ -23,36 +23,6 @@ from rye.trust.model import Place, Verdict, signer_words
 from rye.trust.trust_store import system_clock
 
 _CHANGED = frozenset({Verdict.TAMPERED, Verdict.PARTIAL, Verdict.MISPLACED})
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedFile(Report):
-    """One file that the key would answer for, and that it has not signed as it is now.
-
-    Attributes:
-        name: ``type:id`` of an item, else the path of the file.
-        path: Its path.
-        why: ``new``, ``changed``, ``removed``, ``other-key`` or ``hidden-text``.
-        detail: The other key, or what the hidden text says; else empty.
-        files: The new or changed files of a skill, below its folder.
-        by: Who last committed it, where git knows.
-    """
-
-    name: str
-    path: str
-    why: str
-    detail: str = ""
-    files: tuple[str, ...] = ()
-    by: str = ""
-
-
-def with_authors(rows: Sequence[PlannedFile]) -> tuple[PlannedFile, ...]:
-    """Fill in who last committed each file, and in a skill each new or changed file; empty where git knows none."""
-    files = {row: [f"{row.path}/{name}" for name in row.files] or [row.path] for row in rows}
-    paths = [path for inner in files.values() for path in inner]
-    known = authors(Path(rows[0].path).parent, paths) if rows else {}
-    by = {row: dict.fromkeys(known[path] for path in inner if path in known) for row, inner in files.items()}
-    return tuple(replace(row, by=", ".join(names)) for row, names in by.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +64,13 @@ class BundleFiles:
         trust_file: The trust file to write before the items, so that what is signed is trusted after an interruption.
         settings: The ranking settings to sign after the items.
         removed: The trust files that nothing needs any more, removed last.
-        listed: The files that only its list covers.
+        list: The list to sign after all that; None if none is to be signed.
     """
 
     trust_file: tuple[Path, bytes] | None = None
     settings: tuple[Path, bytes, Place] | None = None
     removed: tuple[Path, ...] = ()
-    listed: tuple[PlannedFile, ...] = ()
+    list: BundleList | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,34 +105,38 @@ class SigningPlan:
         if self.bundle.settings:
             path = str(self.bundle.settings[0])
             rows.append(PlannedFile(path, path, "changed"))
-        return (*rows, *self.bundle.listed)
+        return (*rows, *(self.bundle.list.rows if self.bundle.list else ()))
 
     def report(self) -> SignReport:
         """Return the plan as a report; nothing has been signed."""
         items = tuple(_item(row, changed=self.force or bool(row.code)) for row in self.rows)
-        return SignReport(self.fingerprint, items, warnings=self.warnings)
+        list_file = self.bundle.list.path if self.bundle.list else ""
+        return SignReport(self.fingerprint, items, warnings=self.warnings, list_file=list_file)
 
-    def carry_out(self, key: SigningKey | None, progress: Progress) -> SignReport:
+    def carry_out(self, key: SigningKey, progress: Progress) -> SignReport:
         """Sign the files, and write what the bundle needs.
 
         Raises:
             ItemError: ``changed-meanwhile``: a file was changed after it was read; it is left unchanged.
+            SigningError: As for :meth:`BundleList.carry_out`.
             EnvironmentFault: ``cannot-write``.
             Interrupted: Ctrl-C.
         """
         if self.bundle.trust_file:
             write_file(*self.bundle.trust_file)
-        if key is None:
-            items = self.report().items
-        else:
+        report = self.report()
+        if self.fingerprint:
             items = _write(_sign(self.rows, key, audience=self.audience, force=self.force), progress)
-            if self.bundle.settings:
-                path, data, origin = self.bundle.settings
-                write_file(path, sign_bytes(data, suffix=path.suffix, origin=origin, key=key, now=system_clock()))
+            report = replace(report, items=items)
+        if self.bundle.settings:
+            path, data, origin = self.bundle.settings
+            write_file(path, sign_bytes(data, suffix=path.suffix, origin=origin, key=key, now=system_clock()))
         for path in self.bundle.removed:
             write_file(path, None)
+        if self.bundle.list:
+            self.bundle.list.carry_out(key)
         trust_file = str(self.bundle.trust_file[0]) if self.bundle.trust_file else ""
-        return SignReport(self.fingerprint, items, trust_file, self.warnings, tuple(map(str, self.bundle.removed)))
+        return replace(report, trust_file=trust_file, removed=tuple(map(str, self.bundle.removed)))
 
 
 Confirm = Callable[[SigningPlan], None]

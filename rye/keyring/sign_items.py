@@ -242,18 +242,12 @@ def sign_bundle(
     rows = [_of_bundle(JudgedJob.by(job, load.trust), trust) for job in jobs]
     mine = TrustSet((TrustEntry(secret.public, owner, TrustScope.NAMED), *(trust.entries if trust else ())))
     listing = plan_list(roots[0], rows, own=load.trust, mine=mine, force=force, allow_hidden=allow_hidden)
-    plan, is_needed = _plan_bundle(roots[0], rows, load, listing, public=secret.public, owner=owner, force=force)
-    signs_list = is_needed and listing.is_wanted
+    plan = _plan_bundle(roots[0], rows, load, listing, public=secret.public, owner=owner, force=force)
     if dry_run:
-        return replace(plan.report(), list_file=listing.path if signs_list else "")
+        return plan.report()
     if confirm is not None and plan.unseen:
         confirm(plan)
-    report = plan.carry_out(secret if is_needed else None, progress)
-    if not signs_list:
-        return report
-    own = load_trust(bundles={roots[0].bundle: home}, built_in=home).trust
-    listing.carry_out(roots[0], key=secret, trust=own, allow_hidden=allow_hidden)
-    return replace(report, list_file=listing.path)
+    return plan.carry_out(secret, progress)
 
 
 def _of_bundle(row: JudgedJob, trust: TrustSet | None) -> JudgedJob:
@@ -273,8 +267,8 @@ def _plan_bundle(
     public: PublicKey,
     owner: str,
     force: bool,
-) -> tuple[SigningPlan, bool]:
-    """Return the plan of signing a bundle, and whether anything needs a signature."""
+) -> SigningPlan:
+    """Return the plan of signing a bundle; its fingerprint is empty if nothing needs a signature."""
     bundle, home = root.bundle, root.trust_root
     settings = read_trust_bytes(home / SETTINGS, MAX_SETTINGS) if (home / SETTINGS).is_file() else b""
     if len(settings) > MAX_SETTINGS:
@@ -283,8 +277,8 @@ def _plan_bundle(
     known = judge_settings(bundle, settings, trust=load.trust, now=system_clock())
     stale = bool(settings) and (force or known.verdict is not Verdict.TRUSTED)
     is_needed = force or stale or listing.is_due or any(row.code for row in rows)
-    fingerprint = str(public.fingerprint) if is_needed else ""
-    needed = set() if is_needed and listing.is_wanted else keys_of_list(list_folder(root) or home)
+    fingerprint, signs_list = str(public.fingerprint) if is_needed else "", is_needed and listing.is_wanted
+    needed = set() if signs_list else keys_of_list(list_folder(root) or home)
     kept = (row.found.signer for row in rows if not (row.code or force))
     needed |= {fingerprint, "" if stale else known.signer, *kept}
     trust_file = None
@@ -295,10 +289,10 @@ def _plan_bundle(
         trust_file,
         (home / SETTINGS, settings, settings_place(bundle)) if stale else None,
         tuple(_unneeded(load.trust, needed)),
-        listing.rows if is_needed else (),
+        listing if signs_list else None,
     )
     warnings = (*load.warnings, *listing.warnings)
-    return SigningPlan(tuple(rows), fingerprint, force, "", warnings, more), is_needed
+    return SigningPlan(tuple(rows), fingerprint, force, "", warnings, more)
 
 
 def _unneeded(trust: TrustSet, needed: set[str]) -> list[Path]:

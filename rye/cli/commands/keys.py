@@ -46,8 +46,9 @@ from rye.registry.where import Where
 
 if TYPE_CHECKING:
     from rye.cli.progress import IndexProgress
+    from rye.keyring.jobs import PlannedFile
     from rye.keyring.lists import ListSigned
-    from rye.keyring.plan import Confirm, PlannedFile, SigningPlan, SignReport
+    from rye.keyring.plan import Confirm, SigningPlan, SignReport
     from rye.keyring.private import Keyring, Passphrase
 
 
@@ -193,7 +194,7 @@ def _ask_to_sign(unseen: Sequence[PlannedFile]) -> None:
         SigningError: ``confirmation-needed``.
     """
     from rye.cli.render.keys import render_unseen
-    from rye.keyring.plan import with_authors
+    from rye.keyring.jobs import with_authors
 
     show((), render_unseen(with_authors(unseen), Terminal.of(sys.stderr)))
     require_yes(

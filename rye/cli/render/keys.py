@@ -14,8 +14,9 @@ from rye.surface.text import plural
 if TYPE_CHECKING:
     from rye.keyring.bundles import BundleSigners
     from rye.keyring.changes import TrustChange
+    from rye.keyring.jobs import PlannedFile
     from rye.keyring.lists import ListSigned
-    from rye.keyring.plan import PlannedFile, SignReport
+    from rye.keyring.plan import SignReport
     from rye.keyring.private import KeyFacts
     from rye.keyring.rotate import Rotated
     from rye.keyring.trust_list import TrustedKey, TrustReport
