@@ -147,22 +147,13 @@ def read_signers_of(roots: Sequence[Root], trust: TrustSet, *, now: datetime) ->
     # among several files of one key, one that revokes it decides
     entries = {key: max(own.named(key), key=lambda entry: entry.revoked is not None) for key in items}
     trusted = {key for key in items if trust.may_sign(key, place, now).is_allowed}
-    signers = [SignerCount(entries[key], dict(counts), key in of_list, key in trusted) for key, counts in items.items()]
-    signers.sort(key=lambda signer: (-sum(signer.items.values()), signer.entry.fingerprint))
+    signers = (SignerCount(entries[key], dict(counts), key in of_list, key in trusted) for key, counts in items.items())
+    ordered = tuple(sorted(signers, key=lambda signer: (-sum(signer.items.values()), signer.entry.fingerprint)))
     named = {entry.fingerprint: entry for entry in trust.entries if entry.is_users and entry.names_bundle(bundle)}
     before = tuple(entry for key, entry in sorted(named.items()) if key not in items)
-    path = str(home if roots[0].client is None else roots[0].around)
-    return BundleSigners(
-        bundle,
-        roots[0].version,
-        path,
-        tuple(signers),
-        dict(unverified),
-        before,
-        tuple(others),
-        _root_for(others.values(), Path(path), now),
-        known,
-    )
+    path, version = home if roots[0].client is None else roots[0].around, roots[0].version
+    certificate, reasons = _root_for(others.values(), path, now), tuple(others)
+    return BundleSigners(bundle, version, str(path), ordered, dict(unverified), before, reasons, certificate, known)
 
 
 def _root_for(items: Iterable[ReadItem], folder: Path, now: datetime) -> Path | None:

@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple, TypeVar, Unpack
 
 from rye._files import is_half_written, sweep
@@ -204,7 +204,7 @@ def read_jobs(
         place = (root.path / file.rel_path).relative_to(root.around).as_posix()
         try:
             read = read_item(root, file.rel_path, file.item_type, file.item_id)
-            content = _without_unfinished(read_skill(root, skill)) if skill else SkillFiles((), ())
+            content = _finished(root, skill) if skill else SkillFiles((), ())
             programs = [*program_problems(root, skill, content.files)] if validate else []
         except ItemError as error:
             problems.append(f"{place}: {error.message.removeprefix(f'{file.rel_path}: ')}")
@@ -220,13 +220,11 @@ def read_jobs(
     return jobs, problems
 
 
-def _without_unfinished(content: SkillFiles) -> SkillFiles:
-    """Leave out the files that another process is writing."""
-    return content._replace(files=tuple(file for file in content.files if not is_half_written(_name(file))))
-
-
-def _name(file: ListedFile) -> str:
-    return file.path.rpartition("/")[2]
+def _finished(root: Root, skill: str) -> SkillFiles:
+    """Read the files of a skill, but none that another process is writing."""
+    content = read_skill(root, skill)
+    files = (file for file in content.files if not is_half_written(PurePosixPath(file.path).name))
+    return content._replace(files=tuple(files))
 
 
 def notes(jobs: Sequence[Job]) -> tuple[str, ...]:
@@ -247,9 +245,7 @@ def notes(jobs: Sequence[Job]) -> tuple[str, ...]:
 def check_unchanged(job: Job) -> None:
     """Raise ``changed-meanwhile`` if anything that the signature covers differs from what was read."""
     if job.skill:
-        known, present = {file.path for file in job.files}, read_skill(job.root, job.skill).files
-        covered = (row for row in present if row.path in known or not is_half_written(_name(row)))  # not the new .sig
-        is_same = write_rows(covered) == write_rows(job.files)
+        is_same = write_rows(_finished(job.root, job.skill).files) == write_rows(job.files)
     else:
         is_same = read_signed(job.root, job.file.rel_path) == (job.read.data, job.read.detached)
     if not is_same:

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -68,32 +69,28 @@ class Trust:
         lack = () if any(row.counts and row.is_users for row in rows) else (_NO_KEY,)
         return TrustReport(tuple(rows), (*load.warnings, *((load.emptiness,) if load.emptiness else lack)))
 
-    def keys_in(self, text: str) -> tuple[tuple[str, str | TrustEntry], ...]:
-        """Return the keys of an SSH allowed signers file, each with a name for messages; any other text unchanged.
+    def keys_in(self, text: str) -> dict[str, str | TrustEntry]:
+        """Return the keys of an SSH allowed signers file by names for messages; any other text by itself, unchanged.
 
         Raises:
             SigningError: ``trust-file``: a line of it cannot be honoured.
         """
         path = Path(os.path.expanduser(text))
-        if (
-            not is_path(text)
-            or not path.is_file()
-            or not is_allowed_signers(data := read_trust_bytes(path, _MAX_SIGNERS))
-        ):
-            return ((text, text),)
+        data = read_trust_bytes(path, _MAX_SIGNERS) if is_path(text) and path.is_file() else b""
+        if not is_allowed_signers(data):
+            return {text: text}
         if len(data) > _MAX_SIGNERS:
             raise SigningError("trust-file", f"{path} has more than {_MAX_SIGNERS:,} bytes", hint="name fewer signers")
         try:
             signers = read_allowed_signers(data.decode("utf-8", "replace"))
         except SigningError as error:
             raise error.preceded(f"{path}: ") from None
-        return tuple(
-            (
-                f"{text}:{signer.line}",
-                TrustEntry(signer.public, signer.owner, TrustScope.USER, not_after=signer.not_after),
+        return {
+            f"{text}:{signer.line}": TrustEntry(
+                signer.public, signer.owner, TrustScope.USER, not_after=signer.not_after
             )
             for signer in signers
-        )
+        }
 
     def add(
         self,
@@ -230,15 +227,9 @@ class Trust:
         """
         place = None if FINGERPRINT.fullmatch(file) else os.path.realpath(os.path.expanduser(file))
         trust = self.load().trust
-        entry = next(
-            (
-                known
-                for known in trust.entries
-                if known.scope is TrustScope.PROJECT
-                if file == known.fingerprint or os.path.realpath(known.source) == place
-            ),
-            None,
-        )
+        local = [each for each in trust.entries if each.scope is TrustScope.PROJECT]
+        named = (each for each in local if file == each.fingerprint or os.path.realpath(each.source) == place)
+        entry = next(named, None)
         if entry is None:
             message = f"{file!r} is not a trust file of the project, nor the fingerprint of a key that it names"
             raise NotFoundError("key-not-found", message, hint="rye trust list shows every key and its file")
@@ -261,9 +252,8 @@ class Trust:
         row = list_entry(after, dataclasses.replace(trust, entries=(*rest, after)), self._clock())
         warnings = () if row.counts else (f"it does not count for you: {row.reason}",)
         data = sign_trust_file(data, stem=path.stem, key=key, now=self._clock())
-        return dataclasses.replace(
-            planned("endorsed", entry, [entry.source], writes=((path, data),), reach=reach), warnings=warnings
-        )
+        change = planned("endorsed", entry, [entry.source], writes=((path, data),), reach=reach)
+        return dataclasses.replace(change, warnings=warnings)
 
     def entry_of(self, text: str) -> TrustEntry:
         """Return the trust entry that a text names. A fingerprint never names a file: a path has a slash or suffix.
@@ -294,15 +284,13 @@ class Trust:
 
     def _known(self, fingerprint: str) -> TrustEntry:
         """Return the first trust file with a fingerprint, or an entry for one of the user's own keys."""
-        known = [*self.load().trust.named(fingerprint)]
-        if not known:
-            own = (public for public in public_keys(self._layout.user) if fingerprint == public.fingerprint)
-            known = [TrustEntry(public, "", TrustScope.USER) for public in own]
-        if not known:
+        own = (public for public in public_keys(self._layout.user) if fingerprint == public.fingerprint)
+        entries = chain(self.load().trust.named(fingerprint), (TrustEntry(key, "", TrustScope.USER) for key in own))
+        if (known := next(entries, None)) is None:
             hint = "give the key itself: its trust file, its PEM file, or ed25519:BASE64"
             raise NotFoundError("key-not-found", f"no trust file of any space names key {fingerprint!r}", hint=hint)
         # Keep the limits of a trust file, but not where it was found or who signed it.
-        return dataclasses.replace(known[0], scope=TrustScope.USER, bundle="", signed_by="", built_in=False)
+        return dataclasses.replace(known, scope=TrustScope.USER, bundle="", signed_by="", built_in=False)
 
     def _files(self, entry: TrustEntry, *, replace: bool = False) -> KeyFiles:
         """Return the trust files of a key in an entry's space.

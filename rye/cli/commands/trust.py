@@ -68,7 +68,7 @@ def add(key: tuple[str, ...], **options: Any) -> int:
         "not_after": None if until is None else last_moment(until),
     }
     how = {"space": options["space"], "replace": options["force"]}
-    keys = dict(pair for text in key for pair in files.keys_in(text))
+    keys = dict(pair for text in key for pair in files.keys_in(text).items())
     return _change(tuple(keys), lambda name: files.add(keys[name], **limits, **how), options)
 
 
