@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,8 +12,8 @@ from typing import Final
 
 from rye._files import sweep, write_atomically
 from rye._text import quote
-from rye.errors import EnvironmentFault, NotFoundError, SigningError
-from rye.trust.keys import PublicKey, SigningKey
+from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, SigningError
+from rye.trust.keys import PublicKey, SigningKey, refuse_key_text
 from rye.trust.trust_file import MAX_TRUST_FILE
 
 SIGNING_FOLDER: Final = Path("config", "keys", "signing")
@@ -30,8 +31,23 @@ REPLACES: Final = ".replaces-"
 DEFAULT_KEY: Final = "private_key"
 """Name of the key that signs if no other is named."""
 
+KEY_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
+"""The names that a key may have."""
+
 ENCRYPTED: Final = b"-----BEGIN ENCRYPTED PRIVATE KEY-----"
 """The beginning of a private key that a passphrase protects."""
+
+
+def check_name(name: str) -> None:
+    """Refuse an invalid key name, without repeating a key that was given by mistake.
+
+    Raises:
+        ArgumentError: ``bad-key-name``.
+    """
+    refuse_key_text(name)
+    if not KEY_NAME.fullmatch(name) or name == KEY_VARIABLE:
+        hint = "use up to 64 letters, digits, _ and -, such as release-2027"
+        raise ArgumentError("bad-key-name", f"{name!r} is not a valid key name", hint=hint)
 
 
 def public_keys(user: Path) -> Iterator[PublicKey]:

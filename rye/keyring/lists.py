@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -208,21 +208,17 @@ class BundleList:
 
     Attributes:
         root: A root of the bundle.
-        is_wanted: Whether the bundle has a list, or files that only a list covers.
         is_due: Whether the list has to be signed even if no item has.
         rows: The files to show beside those to sign: what no key of the user has signed as it is.
         files: Every file of the bundle as it was read.
-        warnings: Why no list can be made.
         allow_hidden: As for :func:`sign_list`.
     """
 
     root: Root
-    is_wanted: bool = False
-    is_due: bool = False
-    rows: tuple[PlannedFile, ...] = ()
-    files: Mapping[str, ListedFile] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    allow_hidden: bool = False
+    is_due: bool
+    rows: tuple[PlannedFile, ...]
+    files: Mapping[str, ListedFile]
+    allow_hidden: bool
 
     @property
     def path(self) -> str:
@@ -251,8 +247,8 @@ class BundleList:
 
 def plan_list(
     root: Root, judged: Sequence[JudgedJob], *, own: TrustSet, mine: TrustSet, force: bool, allow_hidden: bool
-) -> BundleList:
-    """Return the list that a bundle needs.
+) -> BundleList | None:
+    """Return the list that a bundle needs; None if it has none, and no file that only a list covers.
 
     Args:
         root: A root of the bundle.
@@ -261,20 +257,20 @@ def plan_list(
         mine: The user's keys. What neither they nor a list of theirs signed is shown, whatever the bundle says.
         force: Whether all of the files are to be signed.
         allow_hidden: As for :func:`sign_list`.
+
+    Raises:
+        SigningError: None can be made, as for :meth:`Listing.read`.
     """
-    jobs = [row.job for row in judged]
-    now = system_clock()
-    try:
-        listing = Listing.read(root, allow_hidden=allow_hidden)
-    except SigningError as error:
-        return BundleList(root, warnings=(f"no list can be made, so not every file is covered: {error.message}",))
+    jobs, now = [row.job for row in judged], system_clock()
+    listing = Listing.read(root, allow_hidden=allow_hidden)
     claim = listing.claim(own, now)
     bare = _outside(jobs, listing.rows(listing.unseen(claim, jobs, own, now)), root)
     unseen = listing.rows(listing.unseen(listing.claim(mine, now), jobs, mine, now))
-    is_wanted = bool(listing.data or bare)
-    is_due = bool(bare) or (is_wanted and (claim is None or bool(listing.changes(claim))))
-    rows = _outside([row.job for row in judged if force or row.code], unseen, root) if is_wanted else ()
-    return BundleList(root, is_wanted, is_due, rows, listing.files, allow_hidden=allow_hidden)
+    if not (listing.data or bare):
+        return None
+    is_due = bool(bare or claim is None or listing.changes(claim))
+    rows = _outside([row.job for row in judged if force or row.code], unseen, root)
+    return BundleList(root, is_due, rows, listing.files, allow_hidden)
 
 
 def _outside(jobs: Iterable[Job], rows: Iterable[PlannedFile], root: Root) -> tuple[PlannedFile, ...]:

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from rye._report import Report
 from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
@@ -26,10 +25,12 @@ from rye.keyring.changes import write_changes
 from rye.keyring.key_files import (
     DEFAULT_KEY,
     ENCRYPTED,
+    KEY_NAME,
     KEY_VARIABLE,
     PASSPHRASE_VARIABLE,
     SIGNING_FOLDER,
     Key,
+    check_name,
     check_private_folder,
     key_of_variable,
     passphrase_of,
@@ -51,8 +52,6 @@ from rye.trust.trust_store import TRUSTED_FOLDER, system_clock
 
 Passphrase = bytes | Callable[[str], bytes] | None
 """A passphrase, a function that asks for one (given the purpose, in words), or None for neither."""
-
-_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +105,6 @@ class Keyring:
     ) -> None:
         self.passphrase = passphrase
         self._environ = os.environ if environ is None else environ
-        self._clock = clock
         self.layout = layout
         self.folder = layout.user / SIGNING_FOLDER
         self.trust = Trust(layout, named=named, clock=clock)
@@ -220,7 +218,7 @@ class Keyring:
     def list(self) -> tuple[KeyFacts, ...]:
         """Return the key of the environment, if it names one, and every key of the user space, by name."""
         first = (self.show(KEY_VARIABLE),) if self.is_in_environment else ()
-        return (*first, *(self.show(name) for name in self.names() if _NAME.fullmatch(name)))
+        return (*first, *(self.show(name) for name in self.names() if KEY_NAME.fullmatch(name)))
 
     def names(self) -> Sequence[str]:
         """Return the names of the keys of the user space."""
@@ -286,7 +284,7 @@ class Keyring:
         if text.startswith(SSH_PREFIX):
             return ssh_key(text)
         path = self.folder / f"{text}.pem"
-        if _NAME.fullmatch(text) and path.exists():
+        if KEY_NAME.fullmatch(text) and path.exists():
             check_private_folder(self.folder)
             return private_key(read_key_file(path), path, beside=read_public_beside(path))
         if is_public(text):
@@ -336,6 +334,15 @@ class Keyring:
             return self._unlock(key, which).public
         return key.public
 
+    def default_key(self) -> PublicKey | None:
+        """Return the public half of the key that signs if no other is named; None if none was made yet."""
+        try:
+            return self.public_key()
+        except NotFoundError:
+            if self.is_in_environment:
+                raise
+            return None
+
     def _unlock(self, key: Key, which: str | Path | None) -> SigningKey:
         if not key.locked or self.passphrase is None:
             return key.unlock(passphrase_of(self._environ))
@@ -352,11 +359,6 @@ class Keyring:
         public = self.public_key(name)
         entry = self.own_entry(public) or TrustEntry(public, "", TrustScope.USER)
         return restate(dataclasses.replace(entry, owner=owner or entry.owner))
-
-    def owner(self, key: PublicKey) -> str:
-        """Return the owner of a key in the user's own trust file; empty without one."""
-        entry = self.own_entry(key)
-        return entry.owner if entry else ""
 
     def own_entry(self, key: PublicKey) -> TrustEntry | None:
         """Return the user's own trust file of a key, with the limits of all the user's; None without a readable one."""
@@ -386,15 +388,3 @@ class Keyring:
             hint = f"set {PASSPHRASE_VARIABLE}, or run this on a terminal to be asked"
             raise SigningError("passphrase-needed", f"{what} needs a passphrase", hint=hint)
         return secret
-
-
-def check_name(name: str) -> None:
-    """Refuse an invalid key name, without repeating a key that was given by mistake.
-
-    Raises:
-        ArgumentError: ``bad-key-name``.
-    """
-    refuse_key_text(name)
-    if not _NAME.fullmatch(name) or name == KEY_VARIABLE:
-        hint = "use up to 64 letters, digits, _ and -, such as release-2027"
-        raise ArgumentError("bad-key-name", f"{name!r} is not a valid key name", hint=hint)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rye._files import real_path
 from rye._text import composed
-from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
+from rye.errors import ArgumentError, ItemError, SigningError
 from rye.keyring.jobs import Job, JudgedJob, Progress, counted, notes, read_jobs, refuse_others, sweep_beside
 from rye.keyring.lists import BundleList, plan_list
 from rye.keyring.plan import BundleFiles, Confirm, SigningPlan, SignReport
@@ -32,7 +32,7 @@ from rye.trust.model import OMS, Verdict, signer_words
 from rye.trust.trust_entry import TrustEntry, TrustScope
 from rye.trust.trust_file import trust_file_bytes, trust_file_name
 from rye.trust.trust_set import TrustSet
-from rye.trust.trust_store import TRUSTED_FOLDER, TrustLoad, leads_out, load_trust, read_trust_bytes, system_clock
+from rye.trust.trust_store import TRUSTED_FOLDER, leads_out, load_trust, read_trust_bytes, system_clock
 
 _NAMED = 5
 
@@ -87,7 +87,8 @@ def sign_targets(
     if mode is not SignMode.CHECK:
         refuse_others(jobs)
     secret = keyring.signing_key(key, force=force) if mode is SignMode.WRITE else None
-    public = secret.public if secret else _public(keyring, key, mode)
+    may_lack = key is None and mode is SignMode.DRY_RUN
+    public = secret.public if secret else keyring.default_key() if may_lack else keyring.public_key(key)
     others = None if mode is SignMode.CHECK else keyring.trust.load().trust
     plan = plan_signing(jobs, public, layout, others=None if key is not None else others, force=force)
     if confirm is None and others is not None:
@@ -174,16 +175,6 @@ def plan_signing(
     return SigningPlan(rows, fingerprint, force, layout.audience, kept)
 
 
-def _public(keyring: Keyring, key: str | Path | None, mode: SignMode) -> PublicKey | None:
-    """Return the key to compare with; None in a dry run if no key was named or made."""
-    try:
-        return keyring.public_key(key)
-    except NotFoundError:
-        if key is None and mode is SignMode.DRY_RUN and not keyring.is_in_environment:
-            return None
-        raise
-
-
 def sign_bundle(
     root: Path,
     *,
@@ -228,26 +219,42 @@ def sign_bundle(
     if leads_out(home / TRUSTED_FOLDER, inside):
         message = f"{home / TRUSTED_FOLDER} leads out of {inside}"
         raise SigningError("not-a-file", message, hint="put a folder there, no link")
-    files, missed = list_items_of(roots)
-    named = whole_skills([(*item, False) for item in files])
-    if not dry_run:
-        sweep_beside(named)
-    jobs, problems = read_jobs(named, progress, allow_hidden=allow_hidden)
-    refuse_problems([*(fault.message for fault in missed), *problems])
-    refuse_others(jobs)
+    jobs = _jobs_of(roots, sweep=not dry_run, allow_hidden=allow_hidden, progress=progress)
     if not jobs:
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
     secret = key or SigningKey.generate()
     load = load_trust(bundles={roots[0].bundle: home}, built_in=home)
     rows = [_of_bundle(JudgedJob.by(job, load.trust), trust) for job in jobs]
     mine = TrustSet((TrustEntry(secret.public, owner, TrustScope.NAMED), *(trust.entries if trust else ())))
-    listing = plan_list(roots[0], rows, own=load.trust, mine=mine, force=force, allow_hidden=allow_hidden)
-    plan = _plan_bundle(roots[0], rows, load, listing, public=secret.public, owner=owner, force=force)
+    listing, warnings = None, load.warnings
+    try:
+        listing = plan_list(roots[0], rows, own=load.trust, mine=mine, force=force, allow_hidden=allow_hidden)
+    except SigningError as error:
+        warnings = (*warnings, f"no list can be made, so not every file is covered: {error.message}")
+    plan = _plan_bundle(roots[0], rows, load.trust, listing, public=secret.public, owner=owner, force=force)
+    plan = replace(plan, warnings=warnings)
     if dry_run:
         return plan.report()
     if confirm is not None and plan.unseen:
         confirm(plan)
     return plan.carry_out(secret, progress)
+
+
+def _jobs_of(roots: Sequence[Root], *, sweep: bool, allow_hidden: bool, progress: Progress) -> list[Job]:
+    """Return the items of a bundle, skills as a whole.
+
+    Raises:
+        SigningError: ``invalid-items``.
+        EnvironmentFault: As for :func:`refuse_others`.
+    """
+    files, missed = list_items_of(roots)
+    named = whole_skills([(*item, False) for item in files])
+    if sweep:
+        sweep_beside(named)
+    jobs, problems = read_jobs(named, progress, allow_hidden=allow_hidden)
+    refuse_problems([*(fault.message for fault in missed), *problems])
+    refuse_others(jobs)
+    return jobs
 
 
 def _of_bundle(row: JudgedJob, trust: TrustSet | None) -> JudgedJob:
@@ -261,8 +268,8 @@ def _of_bundle(row: JudgedJob, trust: TrustSet | None) -> JudgedJob:
 def _plan_bundle(
     root: Root,
     rows: Sequence[JudgedJob],
-    load: TrustLoad,
-    listing: BundleList,
+    trust: TrustSet,
+    listing: BundleList | None,
     *,
     public: PublicKey,
     owner: str,
@@ -274,25 +281,24 @@ def _plan_bundle(
     if len(settings) > MAX_SETTINGS:
         message = f"{home / SETTINGS} has more than {MAX_SETTINGS:,} bytes"
         raise SigningError("invalid-items", message, hint="shorten it and sign again; nothing was written")
-    known = judge_settings(bundle, settings, trust=load.trust, now=system_clock())
+    known = judge_settings(bundle, settings, trust=trust, now=system_clock())
     stale = bool(settings) and (force or known.verdict is not Verdict.TRUSTED)
-    is_needed = force or stale or listing.is_due or any(row.code for row in rows)
-    fingerprint, signs_list = str(public.fingerprint) if is_needed else "", is_needed and listing.is_wanted
-    needed = set() if signs_list else keys_of_list(list_folder(root) or home)
+    is_needed = force or stale or (listing is not None and listing.is_due) or any(row.code for row in rows)
+    fingerprint, listing = (str(public.fingerprint), listing) if is_needed else ("", None)
+    needed = set() if listing else keys_of_list(list_folder(root) or home)
     kept = (row.found.signer for row in rows if not (row.code or force))
     needed |= {fingerprint, "" if stale else known.signer, *kept}
     trust_file = None
-    if is_needed and not load.trust.named(public.fingerprint):
+    if is_needed and not trust.named(public.fingerprint):
         path = home / TRUSTED_FOLDER / trust_file_name(public)
         trust_file = (path, trust_file_bytes(public, owner=owner, short=True))
     more = BundleFiles(
         trust_file,
         (home / SETTINGS, settings, settings_place(bundle)) if stale else None,
-        tuple(_unneeded(load.trust, needed)),
-        listing if signs_list else None,
+        tuple(_unneeded(trust, needed)),
+        listing,
     )
-    warnings = (*load.warnings, *listing.warnings)
-    return SigningPlan(tuple(rows), fingerprint, force, "", warnings, more)
+    return SigningPlan(tuple(rows), fingerprint, force, bundle=more)
 
 
 def _unneeded(trust: TrustSet, needed: set[str]) -> list[Path]:

@@ -16,7 +16,7 @@ from rye._files import sweep, write_atomically
 from rye._report import Report
 from rye._resources import items_root
 from rye._text import quote
-from rye.errors import ArgumentError, EnvironmentFault, Interrupted, NotFoundError, RyeError, SigningError
+from rye.errors import ArgumentError, EnvironmentFault, Interrupted, RyeError, SigningError
 from rye.items.clients import SKILL_FILE
 from rye.keyring.jobs import Job, notes
 from rye.keyring.private import Keyring, Passphrase
@@ -146,7 +146,8 @@ class Setup:
         self._jobs = _jobs(ci, source)
         for rel_path in (POLICY, _ATTRIBUTES, *(file.rel_path for file in (*self._imported, *self._jobs))):
             check_place(self._base, rel_path)
-        fingerprint = self._fingerprint() if signs else ""
+        public = self._keyring.default_key() if signs else None
+        fingerprint = str(public.fingerprint) if public else ""
         self._warnings += warn_of_policy(layout, fingerprint)
         self.plan = SetupReport(
             str(self.folder),
@@ -182,15 +183,6 @@ class Setup:
             else:
                 jobs.append(job)
         return jobs
-
-    def _fingerprint(self) -> str:
-        """Return the fingerprint of the signing key; empty if there is none yet."""
-        try:
-            return self._keyring.public_key().fingerprint
-        except NotFoundError:
-            if self._keyring.is_in_environment:
-                raise
-            return ""
 
     def _files(self, fingerprint: str) -> list[NewFile]:
         signer = f"signers: [{fingerprint}]\n" if fingerprint else ""

@@ -271,7 +271,8 @@ def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
         if not options["new_key"]:
             keyring = Keyring(take_where(options).layout(), passphrase=unlock(progress))
             key = keyring.signing_key(options["key"], force=options["force"])
-            owner = options["owner"] or keyring.owner(key.public) or owner
+            mine = keyring.own_entry(key.public)
+            owner = options["owner"] or (mine.owner if mine else "") or owner
             trust = keyring.trust.load().trust
         return sign_bundle(
             root,
