@@ -29,6 +29,7 @@ from rye.keyring.key_files import (
     KEY_VARIABLE,
     PASSPHRASE_VARIABLE,
     SIGNING_FOLDER,
+    SSH_PREFIX,
     Key,
     check_name,
     check_private_folder,
@@ -38,10 +39,10 @@ from rye.keyring.key_files import (
     read_key_file,
     read_public_beside,
     save_signing_key,
+    ssh_key,
     unfinished_key,
 )
 from rye.keyring.limits import together
-from rye.keyring.ssh_keys import SSH_PREFIX, ssh_key
 from rye.keyring.trust import Trust, entry_in, is_path, is_public
 from rye.spaces.layout import Layout
 from rye.trust.keys import PublicKey, SigningKey, refuse_key_text
