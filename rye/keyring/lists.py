@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -124,10 +126,17 @@ def sign_list(
         return done
     if add or done.unseen:
         confirm(done)
+    return _write(listing, done, key, trust, now=now)
+
+
+def _write(listing: Listing, done: ListSigned, key: SigningKey, trust: TrustSet, *, now: datetime) -> ListSigned:
+    """Sign and write a list as planned, if the files are still those that were read."""
+    root = listing.root
     if Listing.read(root, allow_hidden=True) != listing:
         message = "the files changed after they were shown, so nothing was signed"
         raise SigningError("changed-meanwhile", message, hint="look at them again")
-    body = listing.data if add else write_list(done.name, done.number, done.expires, list(listing.files.values()))
+    files = list(listing.files.values())
+    body = listing.data if done.action == "add" else write_list(done.name, done.number, done.expires, files)
     place = listing.place
     content = add_signature(body, origin=place, key=key, audience=trust.demanded(place), now=now)
     write_file(listing.folder / LIST_FILE, content)
@@ -225,24 +234,28 @@ class BundleList:
         """The file of the list."""
         return str((list_folder(self.root) or self.root.path) / LIST_FILE)
 
-    def carry_out(self, key: SigningKey) -> None:
+    def carry_out(self, key: SigningKey, written: Mapping[Path, bytes | None]) -> None:
         """Sign the list.
 
-        Raises:
-            SigningError: ``changed-meanwhile``: a file is new or changed since it was shown.
-        """
-        home = self.root.trust_root
-        own = load_trust(bundles={self.root.bundle: home}, built_in=home).trust
-        sign_list(self.root, key=key, trust=own, days=MAX_DAYS, allow_hidden=self.allow_hidden, confirm=self._check)
+        Args:
+            key: The signing key.
+            written: What was written since the files were read: path → bytes, None for a removed file.
 
-    def _check(self, plan: ListSigned) -> None:
-        """Refuse a list if a file without a signature of its own is not as it was read."""
-        now = {change.path: change.sha256 for change in plan.changes if change.code != "file-removed"}
-        for row in plan.unseen:
-            shown = self.files.get(row.name)
-            if not _is_beside(self.root, Path(row.path)) and now.get(row.name) != (shown and shown.sha256):
-                message = f"{row.name} is not as it was shown, so the items are signed and the list is not"
+        Raises:
+            SigningError: ``changed-meanwhile``: another file is not as it was read, whoever signed it.
+        """
+        home, now = self.root.trust_root, system_clock()
+        own = load_trust(bundles={self.root.bundle: home}, built_in=home).trust
+        listing = Listing.read(self.root, allow_hidden=self.allow_hidden)
+        digests = {path: data if data is None else hashlib.sha256(data).hexdigest() for path, data in written.items()}
+        ours = {os.path.relpath(path, listing.folder): digest for path, digest in digests.items()}
+        for path in sorted({*self.files, *listing.files}):
+            file = listing.files.get(path)
+            if (file and file.sha256) != ours[path] if path in ours else file != self.files.get(path):
+                message = f"{path} is not as it was shown, so the items are signed and the list is not"
                 raise SigningError("changed-meanwhile", message, hint="look at it, and sign again")
+        done = _plan(listing, key.public, own, now=now, days=MAX_DAYS, add=False)
+        _write(listing, done, key, own, now=now)
 
 
 def plan_list(

@@ -122,19 +122,23 @@ class SigningPlan:
             EnvironmentFault: ``cannot-write``.
             Interrupted: Ctrl-C.
         """
+        report, written = self.report(), dict[Path, bytes | None]()
         if self.bundle.trust_file:
             write_file(*self.bundle.trust_file)
-        report = self.report()
+            written |= [self.bundle.trust_file]
         if self.fingerprint:
-            items = _write(_sign(self.rows, key, audience=self.audience, force=self.force), progress)
-            report = replace(report, items=items)
+            signed = _sign(self.rows, key, audience=self.audience, force=self.force)
+            report = replace(report, items=_write(signed, progress))
+            written |= {row.job.root.path / row.job.path: after for row, after in signed}
         if self.bundle.settings:
             path, data, origin = self.bundle.settings
-            write_file(path, sign_bytes(data, suffix=path.suffix, origin=origin, key=key, now=system_clock()))
+            written[path] = sign_bytes(data, suffix=path.suffix, origin=origin, key=key, now=system_clock())
+            write_file(path, written[path])
         for path in self.bundle.removed:
             write_file(path, None)
+            written[path] = None
         if self.bundle.list:
-            self.bundle.list.carry_out(key)
+            self.bundle.list.carry_out(key, written)
         trust_file = str(self.bundle.trust_file[0]) if self.bundle.trust_file else ""
         return replace(report, trust_file=trust_file, removed=tuple(map(str, self.bundle.removed)))
 

@@ -16,6 +16,7 @@ import pytest
 
 from rye import RyeError
 from rye.cli import main
+from rye.errors import SigningError
 from rye.keyring.bundles import read_signers_of
 from rye.keyring.lists import sign_list
 from rye.keyring.plan import SignReport
@@ -23,6 +24,7 @@ from rye.keyring.sign_items import sign_bundle
 from rye.spaces.bundles import named_bundle
 from rye.spaces.contents import read_skill
 from rye.trust.keys import SigningKey
+from rye.trust.line import sign_bytes
 from rye.trust.list import sign_skill
 from rye.trust.trust_entry import Revocation
 from rye.trust.trust_file import trust_file_bytes, trust_file_name
@@ -382,6 +384,23 @@ def test_attack_a_hook_changes_while_its_plugin_is_signed(
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", replace)
         assert main(["sign", "--bundle", ".", "--yes"]) == 2
+    assert not (publisher.plugin / "rye.list").exists()
+
+
+def test_attack_what_a_key_of_the_bundle_signed_arrives_while_it_is_signed(publisher: Publisher) -> None:
+    """Another maintainer's file comes after the question was answered; the list names what was shown, or nothing."""
+    lay(publisher.plugin / ".ai" / TRUSTED_FOLDER, {"eve.toml": trust_file_bytes(EVE.public, owner="eve")})
+    root = next(root for root in named_bundle(publisher.plugin) if "commands" in str(root.path))
+
+    def arrive(name: str) -> None:
+        place = root.origin("directive", name, f"{name}.md")
+        text = sign_bytes(b"# Hello\n", suffix=".md", origin=place, key=EVE, now=system_clock())
+        (root.path / f"{name}.md").write_bytes(text)
+
+    arrive("shown")
+    with pytest.raises(SigningError) as caught:
+        sign_bundle(publisher.plugin, owner="ann", key=ANN, confirm=lambda _: arrive("unseen"))
+    assert (caught.value.code, "unseen.md" in caught.value.message) == ("changed-meanwhile", True)
     assert not (publisher.plugin / "rye.list").exists()
 
 
