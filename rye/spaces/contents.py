@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from rye.errors import ItemError
@@ -109,7 +110,7 @@ def read_skill(root: Root, folder: str, signature: str = SKILL_SIGNATURE) -> Ski
     return SkillFiles(tuple(files), tuple(hidden))
 
 
-def files_below(folder: Path, root: Root) -> FilesBelow:
+def files_below(folder: Path, root: Root, known: Mapping[str, str] = MappingProxyType({})) -> FilesBelow:
     """Return every file below a folder, and errors about files that could not be read.
 
     Left out are the list itself, a ``.git`` directly in the folder, the user's private keys, and byte code of rye's own
@@ -119,6 +120,8 @@ def files_below(folder: Path, root: Root) -> FilesBelow:
     Args:
         folder: As returned by :func:`rye.spaces.lists.list_folder`.
         root: A root in it.
+        known: The SHA-256 of files that were read before, by their absolute paths; they are not read again, and nothing
+            is said about text in them.
     """
     problems = list[ItemError]()
     files, hidden = dict[str, ListedFile](), dict[str, str]()
@@ -136,7 +139,9 @@ def files_below(folder: Path, root: Root) -> FilesBelow:
             break
         try:
             if mode in _REGULAR:
-                digest, said = _digest_and_hidden(folder, path, row.status)
+                digest, said = known.get(f"{folder}/{path}", ""), ""
+                if not digest:
+                    digest, said = _digest_and_hidden(folder, path, row.status)
                 hidden |= {path: said} if said else {}
             else:
                 digest = _digest_of_link(folder / path) if mode == LINK else ""

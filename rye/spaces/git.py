@@ -177,8 +177,15 @@ def _is_named(name: str) -> bool:
 def is_link(path: str) -> bool:
     """Return whether git tracks a regular file as a link."""
     folder, name = os.path.split(path)
-    tracked = _asked(_top(Path(folder)), int(time.monotonic()) // _FRESH)
-    return os.path.relpath(f"{real_path(folder)}/{name}", tracked.top or "/") in tracked.links
+    return name in _links_in(folder, int(time.monotonic()) // _FRESH)
+
+
+@lru_cache(256)  # a walk asks about one folder after the other
+def _links_in(folder: str, period: int) -> frozenset[str]:
+    tracked = _asked(_top(Path(folder)), period)
+    inside = os.path.relpath(real_path(folder), tracked.top or "/")
+    pairs = (path.rpartition("/") for path in tracked.links)
+    return frozenset(name for above, _, name in pairs if (above or os.curdir) == inside)
 
 
 def authors(folder: Path, paths: Iterable[str]) -> Mapping[str, str]:

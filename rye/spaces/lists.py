@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from rye._files import real_path
@@ -175,13 +176,16 @@ def _digest_behind(listed: SpaceList, folder: Path, link: ListedFile) -> str:
     return listed.files[path].sha256 if is_same and path in listed.files else ""
 
 
-def check_list(root: Root, *, trust: TrustSet, required: bool = False) -> ListReport:
+def check_list(
+    root: Root, *, trust: TrustSet, required: bool = False, known: Mapping[str, str] = MappingProxyType({})
+) -> ListReport:
     """Compare a folder with its signed list.
 
     Args:
         root: A root in the folder.
         trust: The keys and lists of this run.
         required: Whether to report a missing list, and a record that cannot be saved, as findings.
+        known: As for :func:`rye.spaces.contents.files_below`.
 
     Raises:
         EnvironmentFault: The list or the record of the last one cannot be read.
@@ -200,7 +204,7 @@ def check_list(root: Root, *, trust: TrustSet, required: bool = False) -> ListRe
     listed, faults = state.listed, list[Change]()
     if isinstance(state, ListFault):
         faults.append(_fault(state.code, state.words))
-    files, problems, hidden = files_below(folder, root)
+    files, problems, hidden = files_below(folder, root, known)
     unread = [str(error.details["path"]) for error in problems]
     changes = [change for change in compare(listed.files, files) if not _is_below(change.path, unread)]
     changed = {change.path for change in changes}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -39,13 +39,16 @@ Checked = Violation | Unchecked | Note | ListReport
 """A finding about a list or a file that nothing covers; what could not be read; a note; how a folder differs."""
 
 
-def check_lists(subject: Subject, beside: Sequence[Beside], failed: Collection[str]) -> Iterator[Checked]:
+def check_lists(
+    subject: Subject, beside: Sequence[Beside], failed: Collection[str], known: Mapping[str, str]
+) -> Iterator[Checked]:
     """Yield the findings about lists, uncovered files, unknown dot files and ``skills-lock.json``.
 
     Args:
         subject: What is verified.
         beside: What lies beside the items of each root.
         failed: The files and skills with findings of their own; that they differ from a list is not said again.
+        known: The SHA-256 of the files that were judged, by their absolute paths.
     """
     folders = dict[Path, Root]()
     for root in subject.roots if subject.require_list or subject.strict else subject.whole_roots:
@@ -55,7 +58,7 @@ def check_lists(subject: Subject, beside: Sequence[Beside], failed: Collection[s
     for folder, root in folders.items():
         required = subject.require_list and subject.demands(root)
         if has_list(root) or (required and root.client is None):
-            for entry in _check(subject, root, folder, required=required):
+            for entry in _check(subject, root, folder, known, required=required):
                 checked += [folder] if isinstance(entry, ListReport) else []
                 if not (isinstance(entry, Violation) and _is_within_any(entry.path, failed)):
                     yield entry
@@ -92,10 +95,12 @@ def _beside(subject: Subject, beside: Beside) -> list[str]:
     return [path for path in paths if path in modules or any(target.covers(root, path) for target in targets)]
 
 
-def _check(subject: Subject, root: Root, folder: Path, *, required: bool) -> Iterator[Checked]:
+def _check(
+    subject: Subject, root: Root, folder: Path, known: Mapping[str, str], *, required: bool
+) -> Iterator[Checked]:
     """Yield how a folder differs from its list, and what could not be read."""
     try:
-        report = check_list(root, trust=subject.verifier.trust, required=required)
+        report = check_list(root, trust=subject.verifier.trust, required=required, known=known)
     except EnvironmentFault as fault:
         yield Unchecked.of(fault, folder)
         return

@@ -14,7 +14,7 @@ from rye._text import Advice
 from rye.errors import RyeError
 from rye.spaces.lists import ListReport
 from rye.spaces.model import InSpace, ItemFile, Root
-from rye.trust.list import LIST_FILE, Change
+from rye.trust.list import LIST_FILE, Change, ListedFile
 from rye.trust.model import Place, Signature
 
 EDITED: Final = frozenset({"digest", "line-ends", "skill-changed", "skill-rewritten", "list-changed"})
@@ -37,6 +37,7 @@ class _Verified(NamedTuple):
     content_digest: str = ""
     conflict: str = ""
     imports: tuple[str, ...] = ()
+    parts: tuple[ListedFile, ...] = ()
 
 
 class VerifiedItem(InSpace, _Verified):
@@ -54,6 +55,7 @@ class VerifiedItem(InSpace, _Verified):
         content_digest: SHA-256 hex of the judged bytes alone; empty if ``digest`` is.
         conflict: A sentence about a merge conflict in a file that was edited after it was signed; else empty.
         imports: Non-items that an instruction file imports, below the root.
+        parts: The files of the skill that a ``SKILL.md`` stands for, if a list covers them too.
     """
 
     __slots__ = ()

@@ -107,20 +107,28 @@ class Verification:
 
     def __iter__(self) -> Iterator[VerifiedItem | Finding | Unchecked]:
         """Yield every item or its finding, everything that could not be checked, and violations at the end."""
-        beside = list[Beside]()
+        beside, known = list[Beside](), dict[str, str]()
         for fact in self.facts:
             if isinstance(fact, VerifiedItem):
+                known |= self._known(fact)
                 yield self._judged(fact)
             elif isinstance(fact, Beside):
                 beside.append(fact)
             else:
                 yield from self._taken(fact)
-        for entry in check_lists(self.subject, beside, self._failed):
+        for entry in check_lists(self.subject, beside, self._failed, known):
             yield from self._taken(entry)
         for entry in check_repositories(self.subject, self._nested.keys()):
             yield from self._taken(entry)
         if self.needs_own and not (self.items or self.nested or self.findings or self.accepted or self.unchecked):
             yield from self._taken(_nothing_own(self.subject.top))
+
+    def _known(self, item: VerifiedItem) -> Iterable[tuple[str, str]]:
+        """Return path and SHA-256 of an item and of the files of its skill, if a list covers them too."""
+        if list_key(item.root) not in self.subject.verifier.trust.lists:
+            return ()
+        folder = item.path.rpartition("/")[0]
+        return [(item.path, item.content_digest), *((f"{folder}/{part.path}", part.sha256) for part in item.parts)]
 
     def _taken(self, entry: Checked) -> Iterator[Finding | Unchecked]:
         """Take in what is no item; yield what a caller is told at once."""

@@ -25,6 +25,7 @@ from rye.items.hidden import describe_hidden
 from rye.items.model import ItemType
 from rye.items.reader import declared
 from rye.spaces.discover import NAMED_OTHERS
+from rye.spaces.lists import list_key
 from rye.spaces.model import ItemFile, Root, Space
 from rye.spaces.read import FolderReader, Read, read_file
 from rye.spaces.shadowing import MAX_HIDING_WARNINGS, cut_short, foreign_copy
@@ -38,8 +39,8 @@ from rye.trust.model import EnvelopeFormat, Evidence, Place, Placement, Signatur
 from rye.trust.trust_set import TrustSet
 from rye.verify.report import Exposed, Outcome, Unchecked, VerifiedItem, conflict_in
 
-_Inspected = tuple[Root, ItemFile, bytes, Place, Evidence, str]
-"""Root, file, bytes, origin, evidence, and the digest of the list of files of its skill."""
+_Inspected = tuple[Root, ItemFile, bytes, Place, Evidence, SkillFolder | None]
+"""Root, file, bytes, origin, evidence, and the skill that covers the file."""
 
 _NOTHING: Mapping[str, str] = {}
 _TYPES = {item_type: item_type.value for item_type in ItemType}
@@ -73,22 +74,12 @@ class Verifier:
         All files are read, then all inspected, before the first signature is checked. Alternating for each file would
         empty the processor's caches and take a tenth longer.
         """
-        contents = [
-            (file, _content(root, file, read, self._skills), self._hidden_in_skill(root, file)) for file in files
-        ]
-        inspected = [(_inspect(root, file, content), hidden) for file, content, hidden in contents]
-        return [
-            result if isinstance(result, Unchecked) else self._judge(result, hidden) for result, hidden in inspected
-        ]
+        contents = [(file, _content(root, file, read, self._skills)) for file in files]
+        inspected = [_inspect(root, file, content) for file, content in contents]
+        return [result if isinstance(result, Unchecked) else self._judge(result) for result in inspected]
 
-    def _hidden_in_skill(self, root: Root, file: ItemFile) -> str:
-        """Return the sentences about hidden text in the other files of a skill, for its ``SKILL.md``; else empty."""
-        folder, _, name = file.rel_path.rpartition("/")
-        skill = self._skills.get(f"{root.path}/{folder}") if name == SKILL_FILE else None
-        return "; ".join(skill.hidden) if skill else ""
-
-    def _judge(self, inspected: _Inspected, hidden: str) -> Outcome:
-        root, file, data, origin, evidence, listed = inspected
+    def _judge(self, inspected: _Inspected) -> Outcome:
+        root, file, data, origin, evidence, skill = inspected
         trust, now = self.trust, self.now
         signature = judge(evidence, origin=origin, trust=trust, now=now)
         if signature.verdict is _UNSIGNED:
@@ -97,14 +88,16 @@ class Verifier:
             except ItemError as error:
                 return Unchecked.of(error, f"{root.path}/{file.rel_path}")
         line = _line(data, file.suffix, evidence)
-        hidden = "; ".join(filter(None, (describe_hidden(data, file.suffix), hidden)))
-        of_file = digest = ""
-        if self.digests or hidden or signature.verdict is not _TRUSTED:  # what may become a finding
+        whole = skill if skill and file.rel_path == f"{skill.id}/{SKILL_FILE}" else None
+        hidden = "; ".join(filter(None, (describe_hidden(data, file.suffix), *(whole.hidden if whole else ()))))
+        of_file, digest, is_listed = "", "", list_key(root) in self.trust.lists
+        if self.digests or hidden or is_listed or signature.verdict is not _TRUSTED:  # what may be looked up later
             of_file = sha256(data).hexdigest()
-            digest = sha256(f"{listed}\n".encode() + data).hexdigest() if listed else of_file
+            digest = sha256(f"{skill.digest}\n".encode() + data).hexdigest() if skill else of_file
         conflict = conflict_in(data, signature.code)
         imports = tuple(uncovered_imports(root, file, data)) if root.client else ()
-        return VerifiedItem(root, file, signature, line, digest, len(data), hidden, of_file, conflict, imports)
+        known = whole.files if whole and is_listed else ()
+        return VerifiedItem(root, file, signature, line, digest, len(data), hidden, of_file, conflict, imports, known)
 
 
 _Content = tuple[bytes, Detached] | ItemError
@@ -130,8 +123,7 @@ def _inspect(root: Root, file: ItemFile, content: _Content) -> _Inspected | Unch
             evidence = _with_declared(evidence, data, file, origin)
         except ItemError as error:
             return Unchecked.of(error, f"{root.path}/{file.rel_path}")
-    listed = detached.folder.digest if isinstance(detached, Skill) else ""
-    return root, file, data, origin, evidence, listed
+    return root, file, data, origin, evidence, detached.folder if isinstance(detached, Skill) else None
 
 
 def _with_declared(evidence: Evidence, data: bytes, file: ItemFile, origin: Place) -> Evidence:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,6 +15,7 @@ from rye.spaces.model import FOLDER, Space
 from rye.spaces.nested import look_below
 from tests.support.effort import examples
 from tests.support.files import bury, lay
+from tests.support.repositories import git
 
 ITEM = "tools/x.py"
 
@@ -151,3 +153,31 @@ def test_every_project_is_found_once_whatever_links_there_are(
         assert set(found) <= inside
         own = {top.joinpath(*place, FOLDER) for side, place in places if side == "in" and FOLDER not in place}
         assert own <= set(found) if escaped else set(found) == inside
+
+
+def test_only_what_git_ignores_and_does_not_track_is_left_out(tmp_path: Path) -> None:
+    """A tracked file in an ignored folder is found, and so is what clients read, whatever git ignores."""
+    lay(tmp_path, {".gitignore": "build/\n.claude/\nkept/\n", "build/CLAUDE.md": "x", "build/p/.ai/tools/x.py": ""})
+    lay(tmp_path, {"kept/CLAUDE.md": "x", ".claude/settings.json": "{}", "a/node_modules/b/AGENTS.md": "x"})
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-f", "kept/CLAUDE.md", ".gitignore")
+    found = look_below(tmp_path)
+    files = found.files[tmp_path]
+    assert [file.rel_path for file in files.items] == ["kept/CLAUDE.md"]
+    assert files.found.relevant == [".claude/settings.json", "a/node_modules/b/AGENTS.md"]
+    assert found.unsearched == "git ignores what was not looked into: build"
+    assert not [root for root in found.roots if root.path.name == FOLDER]
+
+
+def test_what_a_walk_keeps_of_a_file_is_small(tmp_path: Path) -> None:
+    """100,000 files that nothing covers take less than 40 MB."""
+    lay(tmp_path, {".claude-plugin/plugin.json": "{}"})
+    lay(tmp_path, {f"source/d{number % 50}/file{number}.txt": "" for number in range(5_000)})
+    look_below(tmp_path / "source" / "d0")  # what is imported once
+    tracemalloc.start()
+    try:
+        found = look_below(tmp_path)
+        assert len(found.files[tmp_path].found.loose) == 5_001
+        assert tracemalloc.get_traced_memory()[1] < 5_000 * 400
+    finally:
+        tracemalloc.stop()
