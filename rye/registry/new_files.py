@@ -84,13 +84,13 @@ class NewFiles(Report):
 
 
 def project_folder(layout: Layout) -> Path:
-    """Return the folder of the project; without one, that of the git repository, else the working directory.
+    """Return the absolute folder of the project; without one, that of the git repository, else the working directory.
 
     Raises:
         EnvironmentFault: ``unusable-project``: it is the home folder, whose ``.ai`` is the user space.
     """
     if layout.project is not None:
-        return layout.project
+        return Path(os.path.abspath(layout.project))  # noqa: PTH100 - links stay
     working_folder, home = Path.cwd(), os.path.realpath(layout.user.parent)
     above = (parent for parent in (working_folder, *working_folder.parents) if os.path.realpath(parent) != home)
     folder = next((parent for parent in above if os.path.lexists(parent / ".git")), working_folder)

@@ -73,8 +73,8 @@ class Subject:
 
     @property
     def top(self) -> Path:
-        """The folder to which paths are relative: the project, else the working directory."""
-        return self.layout.project or Path.cwd()
+        """The absolute path of the folder to which paths are relative: the project, else the working directory."""
+        return Path(os.path.abspath(self.layout.project or Path.cwd()))  # noqa: PTH100 - links stay
 
     @cached_property
     def left_out(self) -> frozenset[str]:

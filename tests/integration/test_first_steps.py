@@ -362,6 +362,14 @@ def test_a_repository_of_skills_is_verified_without_a_word_about_its_plugin(rye:
     assert ".x" not in said
 
 
+def test_a_project_named_by_a_relative_path_is_set_up(rye: Newcomer) -> None:
+    """With skills of a client in it, and accepted findings are named below it."""
+    rye.write(**{".claude/skills/pdf/SKILL.md": SKILL, ".claude/settings.json": "{}"})
+    rye("init", "--project", ".", "--yes")
+    rye("verify", "--project", ".", "--space", "project", "--strict", "--policy", "p.yaml", "--accept")
+    assert '"path": ".claude/settings.json"' in (rye.work / "p.accepted.jsonl").read_text()
+
+
 HEADS = {
     "colon": "---\nname: colon\ndescription: Clean spreadsheets: duplicates, dates\n---\n",
     "open": "---\nname: open\ndescription: Never closed.\n",
