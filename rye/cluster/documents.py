@@ -29,7 +29,6 @@ from rye.index.schema import (
     SEPARATOR,
     TEXT_FIELDS,
     ItemPlace,
-    Version,
     keyword_columns,
     keyword_terms,
     sort_time,
@@ -39,6 +38,7 @@ from rye.index.segment import Segment
 from rye.items.model import TYPE_NAMES, TYPE_NUMBER, Item
 from rye.items.references import BY_NAME, TYPE_BITS, TYPED, Lookup, key_of, name_of
 from rye.items.relations import Edge
+from rye.items.values import Version, version
 from rye.search.fields import TEXT_FIELDS as WEIGHTS
 from rye.search.fields import kind_of
 
@@ -124,8 +124,8 @@ def _order_keys(entry: str) -> tuple[str, ...]:
     key, _, folded = entry.partition(SEPARATOR)
     match kind_of(key):
         case "version":
-            if (version := schema.version(folded)) is not None:
-                return (f"{key}{SEPARATOR}v{version_key(version)}",)
+            if (parsed := version(folded)) is not None:
+                return (f"{key}{SEPARATOR}v{version_key(parsed)}",)
         case "date":
             if (span := schema.period(folded)) is not None:
                 return (f"{key}{SEPARATOR}d{date_key(span[0])}",)

@@ -13,9 +13,10 @@ from typing import Any, Final, TypeAlias
 from rye.cluster.documents import date_key, number_key, version_key
 from rye.errors import UnavailableError
 from rye.index import analysis
-from rye.index.schema import HIDDEN_STATES, SEPARATOR, fold_value, number, period, version
+from rye.index.schema import HIDDEN_STATES, SEPARATOR, fold_value, number, period
 from rye.index.terms import escape
 from rye.items.scope import Scope
+from rye.items.values import version
 from rye.search import bound
 from rye.search.bound import BoundNear, BoundPhrase, SloppyPhrase, TermQuery
 from rye.search.expand import INFLECTION_WEIGHT, How, Pattern, automatic_distance

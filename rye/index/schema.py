@@ -223,10 +223,6 @@ def fold_values(texts: Sequence[str]) -> list[str]:
 
 
 _PARTIAL = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
-_VERSION = re.compile(r"[vV]?(\d+(?:\.\d+)*)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?")
-_MAX_DIGITS = 18
-
-Version = tuple[tuple[int, ...], int, tuple[tuple[int, int, str], ...]]
 
 
 @lru_cache(maxsize=4096)
@@ -255,34 +251,6 @@ def period(text: str) -> tuple[float, float] | None:
         return start, start + timedelta(days=days).total_seconds()
     except (ValueError, OverflowError):
         return None
-
-
-@lru_cache(maxsize=4096)
-def version(text: str) -> Version | None:
-    """Return a key that sorts like semantic versions; None if the text is not a version.
-
-    Missing parts are zero, a leading ``v`` and build metadata are ignored, and a pre-release comes before its release.
-
-        >>> version("1.0.0-beta") < version("v1.0") < version("1.10")
-        True
-    """
-    match = _VERSION.fullmatch(text.strip())
-    if match is None or any(len(part) > _MAX_DIGITS for part in match[1].split(".")):
-        return None
-    numbers = [int(part) for part in match[1].split(".")]
-    # 1.0 equals 1; a release (1) comes after its pre-releases (0)
-    while numbers and numbers[-1] == 0:
-        numbers.pop()
-    if match[2] is None:
-        return tuple(numbers), 1, ()
-    return tuple(numbers), 0, tuple(_identifier(part) for part in match[2].split("."))
-
-
-def _identifier(part: str) -> tuple[int, int, str]:
-    """Return a sort key for a pre-release identifier: numbers by value, before text."""
-    if part.isdigit() and part.isascii() and len(part) <= _MAX_DIGITS:
-        return 0, int(part), ""
-    return 1, 0, part
 
 
 @lru_cache(maxsize=4096)

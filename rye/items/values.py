@@ -6,6 +6,7 @@ import datetime as dt
 import math
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from rye.errors import ItemError
@@ -271,3 +272,37 @@ def is_negative(value: Any) -> bool:
     if isinstance(value, str):
         return value.strip().casefold() in NO_WORDS
     return all(map(is_negative, value)) if isinstance(value, list) else not value
+
+
+_VERSION = re.compile(r"[vV]?(\d+(?:\.\d+)*)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?")
+_MAX_DIGITS = 18
+
+Version = tuple[tuple[int, ...], int, tuple[tuple[int, int, str], ...]]
+
+
+@lru_cache(maxsize=4096)
+def version(text: str) -> Version | None:
+    """Return a key that sorts like semantic versions; None if the text is not a version.
+
+    Missing parts are zero, a leading ``v`` and build metadata are ignored, and a pre-release comes before its release.
+
+        >>> version("1.0.0-beta") < version("v1.0") < version("1.10")
+        True
+    """
+    match = _VERSION.fullmatch(text.strip())
+    if match is None or any(len(part) > _MAX_DIGITS for part in match[1].split(".")):
+        return None
+    numbers = [int(part) for part in match[1].split(".")]
+    # 1.0 equals 1; a release (1) comes after its pre-releases (0)
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    if match[2] is None:
+        return tuple(numbers), 1, ()
+    return tuple(numbers), 0, tuple(_identifier(part) for part in match[2].split("."))
+
+
+def _identifier(part: str) -> tuple[int, int, str]:
+    """Return a sort key for a pre-release identifier: numbers by value, before text."""
+    if part.isdigit() and part.isascii() and len(part) <= _MAX_DIGITS:
+        return 0, int(part), ""
+    return 1, 0, part

@@ -8,8 +8,8 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from rye._text import has_invisible, inline
-from rye.index.schema import version
 from rye.items.relations import references_in
+from rye.items.values import version
 from rye.spaces.model import Root
 from rye.spaces.read import read_chunks, unreadable
 from rye.spaces.signed import ReadItem

@@ -18,6 +18,7 @@ from rye.index.schema import FIELD_BITS, fold_value
 from rye.index.schema import TEXT_FIELDS as INDEXED_FIELDS
 from rye.index.segment import Segment
 from rye.items.model import TYPE_NAMES, ItemType
+from rye.items.values import version
 from rye.query import ast
 from rye.trust.model import Verdict
 
@@ -181,7 +182,7 @@ EXAMPLES = {
 def is_readable(kind: str, bound: str) -> bool:
     """Return whether a bound can be read as a value of this kind."""
     if kind == "version":
-        return schema.version(fold_value(bound)) is not None
+        return version(fold_value(bound)) is not None
     return schema.period(bound) is not None if kind == "date" else not schema.overflows(bound)
 
 
@@ -219,7 +220,7 @@ def _period(text: str) -> tuple[float, float] | None:
 
 
 _READ: Mapping[str, Callable[[str], tuple[Any, Any] | None]] = {
-    "version": lambda text: _point(schema.version(text)),
+    "version": lambda text: _point(version(text)),
     "date": _period,
     "number": lambda text: _point(schema.number(text)),
     "text": _point,

@@ -14,7 +14,7 @@ from rye.cluster.documents import (
 )
 from rye.cluster.faults import shown
 from rye.errors import ArgumentError
-from rye.index.schema import version
+from rye.items.values import version
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 VERSIONS = st.from_regex(r"v?[0-9]{1,3}(\.[0-9]{1,3}){0,3}(-[0-9a-zA-Z]{1,3}(\.[0-9a-zA-Z]{1,3})?)?", fullmatch=True)
