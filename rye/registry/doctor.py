@@ -33,7 +33,7 @@ from rye.search.request import Request, make_request
 from rye.search.results import SearchResponse
 from rye.search.shares import decisive
 from rye.spaces.contents import SkillFiles, read_skill
-from rye.spaces.git import ask, is_for_agents
+from rye.spaces.git import ask, ignored_below, is_for_agents
 from rye.spaces.lists import has_list
 from rye.spaces.model import Root, Space
 from rye.spaces.signed import ReadItem, read_item
@@ -143,7 +143,9 @@ def _hooks(roots: Iterable[Root]) -> Iterator[Diagnosis]:
 def _uncovered(roots: Iterable[Root]) -> Iterator[Diagnosis]:
     """Yield one finding for each root with files that agents or tools read, and that nobody signed."""
     for root in roots:
-        paths = [path for listing in Walk(root, whole=True) for path in relevant_non_items(listing)]
+        ignored = ignored_below(root.path) if root.client is not None and root.client.is_fixed else frozenset[str]()
+        walk = Walk(root, whole=True, without=ignored)
+        paths = [path for listing in walk for path in relevant_non_items(listing)]
         if paths and not has_list(root):
             fix = "read them; rye verify --strict says how to sign or accept each"
             yield Diagnosis("uncovered", (), beside_words(paths), fix, str(root.path / paths[0]))

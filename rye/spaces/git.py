@@ -150,6 +150,21 @@ def _ignored(top: str) -> tuple[str, ...]:
     return tuple(os.fsdecode(row).rstrip("/") for row in listed if row.endswith(b"/"))
 
 
+def ignored_below(folder: Path, tracked: Tracked | None = None) -> frozenset[str]:
+    """Return the paths of the folders below a folder that git ignores, and in which it tracks nothing.
+
+    What agents read is never among them, whatever git ignores.
+
+    Args:
+        folder: The folder.
+        tracked: What git says about its work tree; None asks.
+    """
+    told, real = tracked or ask(folder), real_path(folder)
+    inside = (f"{told.top}/{name}" for name in told.ignored if not is_for_agents(name))
+    below = (os.path.relpath(path, real) for path in inside if is_within(path, real))
+    return frozenset(os.path.join(os.path.abspath(folder), path) for path in below)  # noqa: PTH100 - links stay
+
+
 def for_agents(paths: Sequence[str], top: str = "") -> list[str]:
     """Return the paths, of all that a repository has, that an agent's client reads or that lie in a ``.ai``.
 

@@ -33,7 +33,7 @@ from rye.spaces.bundles import RootCollector, has_items, has_skills_itself, iden
 from rye.spaces.classify import PLACES, Role, spelled_as
 from rye.spaces.discover import check_project, client_roots, path_in_repository, project_root, repository_of
 from rye.spaces.found import Found
-from rye.spaces.git import Tracked, ask, is_for_agents
+from rye.spaces.git import Tracked, ask, ignored_below
 from rye.spaces.model import FOLDER, ItemFile, Root, Space, is_within
 from rye.spaces.uncovered import named_files
 from rye.spaces.walk import Link, Listing, Walk
@@ -277,10 +277,7 @@ class _Search:
         is_known = real == self._real or (around is not None and around.tracked.knows(real))
         tracked = ask(Path(real))
         self.repositories[real] = Repository(path, real, tracked, real != self._real, is_known)
-        for name in tracked.ignored:
-            inside = f"{tracked.top}/{name}"
-            if self._holds(inside) and not is_for_agents(name):
-                self._ignored[os.path.normpath(os.path.join(path, os.path.relpath(inside, real)))] = None
+        self._ignored |= dict.fromkeys(sorted(ignored_below(Path(path), tracked)))
         for inner in sorted({*tracked.worktrees, *(f"{tracked.top}/{name}" for name in tracked.submodules)}):
             full = os.path.normpath(os.path.join(path, os.path.relpath(inner, real)))
             parts = os.path.relpath(inner, real).split("/")

@@ -500,10 +500,16 @@ def list_items(
         root: The root.
         only: As for :class:`Walk`, to list the items of a project folder at any depth; None for those of an index.
     """
-    walker = Walk(root, whole=only is not None, only=only)
+    walker = Walk(root, whole=only is not None, only=only, without=_ignored(root) if only else ())
     files = sorted(root.file(row.path) for listing in walker for row in listing.of(Role.ITEM))
     problems = walker.sorted_problems()
     return tuple(files), tuple(each for each in problems if not (only and each.code in _OF_OTHER_SYSTEMS))
+
+
+def _ignored(root: Root) -> frozenset[str]:
+    from rye.spaces.git import ignored_below  # an index does not ask
+
+    return ignored_below(root.path)
 
 
 def list_items_of(roots: Iterable[Root]) -> tuple[list[tuple[Root, ItemFile]], list[ItemError]]:

@@ -14,6 +14,7 @@ from rye.spaces.bundles import is_own
 from rye.spaces.classify import Role
 from rye.spaces.discover import NAMED_OTHERS, files_warning
 from rye.spaces.found import Found
+from rye.spaces.git import ignored_below
 from rye.spaces.model import ItemFile, Root, Space, is_within
 from rye.spaces.targets import Target, naming
 from rye.spaces.uncovered import named_files
@@ -159,7 +160,9 @@ def _walk(subject: Subject, root: Root, targets: Sequence[Target]) -> Walk:
     """Return the walk over a root; of a project folder, only what a text may name, unless all of it must be covered."""
     is_narrow = not (subject.is_all or root in subject.strict_roots)
     only = (lambda path: _covers(targets, root, path)) if is_narrow else None
-    return Walk(root, whole=True, without=subject.left_out, only=only)
+    is_project = root.client is not None and root.client.is_fixed
+    ignored = ignored_below(root.path) if is_project and not subject.files_of(root) else frozenset[str]()
+    return Walk(root, whole=True, without=subject.left_out | ignored, only=only)
 
 
 def _entries(walk: Walk, found: Found) -> Iterator[ItemFile | ItemError]:

@@ -16,6 +16,8 @@ import pytest
 from rye.cli import main
 from rye.items.model import ItemType
 from rye.items.reader import parse
+from rye.registry.registry import Registry
+from tests.support.repositories import git
 
 needs_links = pytest.mark.skipif(os.name != "posix", reason="needs links")
 SOURCE = f"acme/rye@{'0123456789' * 4}"
@@ -368,6 +370,23 @@ def test_a_project_named_by_a_relative_path_is_set_up(rye: Newcomer) -> None:
     rye("init", "--project", ".", "--yes")
     rye("verify", "--project", ".", "--space", "project", "--strict", "--policy", "p.yaml", "--accept")
     assert '"path": ".claude/settings.json"' in (rye.work / "p.accepted.jsonl").read_text()
+
+
+def test_what_git_ignores_is_left_out_everywhere(rye: Newcomer) -> None:
+    """By signing, verifying, the Python API and what doctor says is uncovered; what git tracks there is not."""
+    rye.write(**{".gitignore": "build/\n", "AGENTS.md": "# A\n", "build/CLAUDE.md": "# B\n", "build/x/.mcp.json": "{}"})
+    rye.write(**{"a/b/c/d/CLAUDE.md": "# Deep\n"})
+    git(rye.work, "init", "-q")
+    rye("keys", "generate")
+    signed = rye("sign", "--all", "--yes")
+    assert ("a/b/c/d/CLAUDE.md" in signed, "build" in signed) == (True, False)
+    said = rye("verify", "--strict", "--space", "project")
+    assert "2 items: 2 trusted -- all passed" in said
+    assert "git ignores what was not looked into: build" in said
+    assert not [text for text in Registry(rye.work).verify(space="project").warnings if "build" in text]
+    assert "no findings" in rye("doctor", "--project", str(rye.work))
+    git(rye.work, "add", "-f", "build/CLAUDE.md")
+    assert "build/CLAUDE.md" in rye("verify", "--space", "project", status=1)
 
 
 HEADS = {
