@@ -1,6 +1,6 @@
 """Decides what a name in a folder of a root means, from the tables of clients, folders and fixed names alone.
 
-The walk, the search for projects, the verification and its strict form all ask this module, so they never disagree.
+The walk, the search for projects, the verification and its strict form ask this module.
 Names are compared the way case-insensitive file systems compare them. Nothing here reads the disk.
 """
 

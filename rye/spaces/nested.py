@@ -108,8 +108,8 @@ def look_below(
 
     Every folder with a ``.ai`` is a project, even if it holds no items; only a folder without one can be a bundle. The
     search goes on below projects, so that no project can hide another. Links are followed, each real folder once. The
-    target of a link out of ``folder`` is searched too, and what clients read there is a problem. Folders inside a
-    ``.ai`` are entered by links only, or if git knows them as submodules or work trees.
+    target of a link out of ``folder`` is searched too, and what clients read there is a problem. Links alone lead into
+    a ``.ai``.
 
     Args:
         folder: Where to look.

@@ -1,4 +1,4 @@
-"""Lists the names in a folder, and every file below one. No other module of rye lists the folders of a space.
+"""Lists the names in a folder, and every file below one.
 
 Nothing here follows a link. The tree may change during a walk: files that have disappeared are left out. Nothing read
 here is trusted later: :mod:`rye.spaces.read` opens every file below its root again and checks the open file.
@@ -24,7 +24,7 @@ LINK, PROGRAM, PLAIN, FOLDER = "120000", "100755", "100644", "040000"
 """File modes as git writes them: link, executable file, other file, folder."""
 
 PRIVATE_KEYS: Final = "config/keys/signing/"
-"""The folder of private keys below a root; lists never include it."""
+"""The folder of private keys below a root; no list may name a file in it."""
 
 Entry = os.DirEntry[str]
 """A directory entry. It caches its status."""

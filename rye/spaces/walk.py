@@ -1,15 +1,16 @@
-"""One walk over a root that puts every name below it into one class.
+"""One walk over a root that gives every name below it one role.
 
-A file is an item, the signature of an item, a second name of an item (a link to it), or something else. The index, the
-search for items to sign, the verification and its strict form all read this one walk, so they never disagree. The
-meaning of a name is decided by :mod:`rye.spaces.classify`.
+A name is an item, the signature of an item, a second name of an item (a link to it), a folder, or something else. The
+index, the search for projects, the search for items to sign and the verification read this walk. What a name means is
+decided by :mod:`rye.spaces.classify`.
 
 Links: a link to a file inside the root is followed. If the target is listed by its own path, the link is reported,
-because an item signed for one place would be accepted in another. Only instructions may have a second name, in the same
-folder, as ``CLAUDE.md -> AGENTS.md``. A link out of the root is reported and not followed. A link to a folder is
+because an item signed for one place would be accepted in another. Instructions alone may have a second name, in the
+same folder, as ``CLAUDE.md -> AGENTS.md``. A link out of the root is reported and not followed. A link to a folder is
 followed in a root with ``directives``, ``tools`` and ``knowledge``. Each real folder is listed once there, by its own
 path if it has one, which also ends loops. In a client folder, a link to a folder is reported unless its target is
-listed under the same id, because the client would follow it.
+listed under the same id, because the client would follow it. In a project folder, links to folders are collected, and
+:mod:`rye.spaces.nested` follows them.
 """
 
 from __future__ import annotations
