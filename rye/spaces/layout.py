@@ -13,13 +13,14 @@ from rye._files import real_path
 from rye._resources import OWN_KEY
 from rye._text import quote
 from rye.errors import ArgumentError, NotFoundError
-from rye.items.clients import CLIENTS, FIXED_NAMES, OF_PROJECTS, OF_USERS
+from rye.items.clients import CLIENTS, FIXED_FILES, FIXED_NAMES, OF_PROJECTS, OF_USERS
 from rye.spaces.bundles import is_own, named_roots, system_roots
 from rye.spaces.discover import (
     check_project,
     client_roots,
     find_project,
     owner_warning,
+    path_in_repository,
     project_root,
     user_root,
     user_space,
@@ -157,6 +158,18 @@ class Layout(NamedTuple):
         with suppress(OSError):  # the working directory is gone
             projects.append(Path.cwd())
         return [*map(str, places), *checkouts_around(projects, self.user.parent)]
+
+    def with_files(self) -> Layout:
+        """Return the layout with the root of the files that clients read anywhere in the project.
+
+        It is among the roots only if such files lie where a search looks; signing and verifying look deeper.
+        """
+        is_there = any(root.space is Space.PROJECT and root.client == FIXED_FILES for root in self.roots)
+        if self.project is None or is_there or self.left_out:
+            return self
+        path = Path(os.path.abspath(self.project))  # noqa: PTH100 - links stay
+        root = Root(Space.PROJECT, path, client=FIXED_FILES, prefix=path_in_repository(path))
+        return self._replace(roots=(*self.roots, root))
 
     def in_space(self, space: str) -> tuple[Root, ...]:
         """Return the roots of one space, or of all."""

@@ -228,6 +228,7 @@ def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[l
     Raises:
         ArgumentError: ``bad-target``, ``nothing-to-sign``, or as :func:`read_targets`.
     """
+    layout = layout.with_files()
     targets = [(target, _signed_roots(target, layout)) for target in read_targets(texts, layout, space)]
     found = defaultdict[str, list[tuple[Root, ItemFile]]](list)
     missed, skipped = defaultdict[str, list[str]](list), dict[str, None]()

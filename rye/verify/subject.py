@@ -150,6 +150,7 @@ def subject_of(
     Raises:
         ArgumentError: A text names nothing that could exist.
     """
+    layout = layout.with_files()
     targets, left_out = read_targets(texts, layout, space, without=without), tuple(without or ())
     everywhere = layout.in_space(space)
     by_path = [root for target in targets if target.roots != everywhere for root in target.roots]

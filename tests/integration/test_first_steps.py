@@ -372,6 +372,17 @@ def test_a_project_named_by_a_relative_path_is_set_up(rye: Newcomer) -> None:
     assert '"path": ".claude/settings.json"' in (rye.work / "p.accepted.jsonl").read_text()
 
 
+def test_instructions_deep_down_are_signed_where_there_are_no_others(rye: Newcomer) -> None:
+    """By their path, their id and with all others; a search does not look so deep."""
+    rye.write(**{"a/b/c/d/AGENTS.md": "# Deep\n", ".ai/tools/x.py": '"""X."""\n'})
+    rye("keys", "generate")
+    assert "directive:a/b/c/d/AGENTS" in rye("verify", "--space", "project", status=1)
+    for words in (["a/b/c/d/AGENTS.md"], ["directive:a/b/c/d/AGENTS"], ["--all", "--yes"]):
+        assert "a/b/c/d/AGENTS.md" in rye("sign", "--force", *words)
+    assert "2 items: 2 trusted" in rye("verify", "--strict", "--space", "project")
+    assert "1 item: 1 trusted" in rye("verify", "a/b/c/d/AGENTS.md")
+
+
 def test_what_git_ignores_is_left_out_everywhere(rye: Newcomer) -> None:
     """By signing, verifying, the Python API and what doctor says is uncovered; what git tracks there is not."""
     rye.write(**{".gitignore": "build/\n", "AGENTS.md": "# A\n", "build/CLAUDE.md": "# B\n", "build/x/.mcp.json": "{}"})
