@@ -45,7 +45,7 @@ _MOST_ALIKE: Final = 20
 _LONGEST: Final = 200
 
 
-class Row(NamedTuple):
+class HitRow(NamedTuple):
     """One hit.
 
     Attributes:
@@ -101,7 +101,7 @@ class FetchedHits:
         """Return an item that was already fetched; has the signature of :meth:`rye.search.page.ItemCache.read`."""
         return self._read[root.source, path]
 
-    def ask(self, body: Mapping[str, Any]) -> tuple[list[Row], dict[str, Any]]:
+    def ask(self, body: Mapping[str, Any]) -> tuple[list[HitRow], dict[str, Any]]:
         """Run a search; return its hits with their bytes, and the answer itself."""
         vectors = VECTOR_FIELDS if self.dimensions else ()
         fetched = {"_source": ["raw", "raw64", "detached", "skill", *vectors], "docvalue_fields": list(_FACTS)}
@@ -110,11 +110,11 @@ class FetchedHits:
             rows = [self._row(hit) for hit in answer["hits"]["hits"][: body["size"]]]
             return [row for row in rows if row is not None], answer
 
-    def matching(self, clause: Clause, size: int, order: Sequence[Any] = ("_doc",)) -> list[Row]:
+    def matching(self, clause: Clause, size: int, order: Sequence[Any] = ("_doc",)) -> list[HitRow]:
         """Return the first items that a clause matches."""
         return self.ask({"query": {"bool": {"filter": [clause]}}, "size": size, "sort": list(order)})[0]
 
-    def named(self, name: str) -> list[Row]:
+    def named(self, name: str) -> list[HitRow]:
         """Return the items that a name may mean and their successors, or else the items with the most similar names."""
         rows = self._having([name, *(spelling.name for spelling in spellings(name))])
         if not rows:
@@ -123,12 +123,12 @@ class FetchedHits:
         known = {row.mark for row in rows}
         return [*rows, *(row for row in self._having(list(filter(None, successors))) if row.mark not in known)]
 
-    def _having(self, names: Sequence[str]) -> list[Row]:
+    def _having(self, names: Sequence[str]) -> list[HitRow]:
         keys = [name if ":" in name else f"{kind}:{name}" for name in names for kind in TYPE_NAMES]
         entries = [f"key{SEPARATOR}{clean(key)}" for key in dict.fromkeys(keys)]
         return self.matching({"terms": {"entry": entries}}, _MOST_COPIES) if entries else []
 
-    def copies(self, rows: Sequence[Row]) -> list[Row]:
+    def copies(self, rows: Sequence[HitRow]) -> list[HitRow]:
         """Return the other items, in any space, with the same type and id as one of ``rows``."""
         if not rows or not self._of.notes.copies:
             return []
@@ -136,7 +136,7 @@ class FetchedHits:
         clauses = [{"terms": {"entry": keys}}, none_of(marked([row.mark for row in rows]))]
         return self.matching(all_of(clauses), _MOST_COPIES)
 
-    def _row(self, hit: Mapping[str, Any]) -> Row | None:
+    def _row(self, hit: Mapping[str, Any]) -> HitRow | None:
         """Parse one hit; return None and note a warning if its bytes are not an item."""
         fields = {name: hit["fields"][name][0] for name in _FACTS}
         kind, item_id, path, number = str(fields["type"]), str(fields["id"]), str(fields["path"]), int(fields["root"])
@@ -161,10 +161,10 @@ class FetchedHits:
         self._read[root.source, path] = read
         vectors = HitVectors.read(source, self.dimensions) if self.dimensions else None
         names, score = frozenset(hit.get("matched_queries", ())), float(hit.get("_score") or 0.0)
-        return Row(str(fields["mark"]), read, number, root, path, score, names, vectors=vectors)
+        return HitRow(str(fields["mark"]), read, number, root, path, score, names, vectors=vectors)
 
     def indexed(
-        self, rows: Sequence[Row], edges_of: Callable[[Row], Sequence[Edge]] = lambda _: ()
+        self, rows: Sequence[HitRow], edges_of: Callable[[HitRow], Sequence[Edge]] = lambda _: ()
     ) -> tuple[Reader, dict[str, int]]:
         """Build an index of a few items; return its reader, and for each mark the number of its document there.
 

@@ -10,7 +10,7 @@ from functools import partial
 
 from rye.cluster.documents import called, words
 from rye.cluster.faults import reading
-from rye.cluster.hits import TIES, FetchedHits, Row, marked
+from rye.cluster.hits import TIES, FetchedHits, HitRow, marked
 from rye.cluster.published import Generation
 from rye.cluster.query import Clause, all_of, cannot, none_of
 from rye.index.reader import Reader
@@ -36,10 +36,10 @@ class Neighbours:
 
     def __init__(self, generation: Generation, hits: FetchedHits, start_of: Callable[[Reader], int]) -> None:
         self._of, self._hits, self._start_of = generation, hits, start_of
-        self._known: dict[str, Row] = {}
+        self._known: dict[str, HitRow] = {}
         self._edges: dict[str, list[Edge]] = {}
 
-    def around(self, rows: Sequence[Row], direction: Direction) -> Reader:
+    def around(self, rows: Sequence[HitRow], direction: Direction) -> Reader:
         """Return an index of the given items and of all items one step away from the starting item.
 
         Args:
@@ -59,7 +59,7 @@ class Neighbours:
         rows = sorted(self._known.values(), key=lambda row: row.path)  # the order of an index build
         return self._hits.indexed(rows, self._edges_of)[0]
 
-    def _step(self, last: Sequence[Row], direction: Direction) -> None:
+    def _step(self, last: Sequence[HitRow], direction: Direction) -> None:
         """Add the items that ``last`` refer to, those that refer to them, and all that these references may name."""
         names = set[str]()
         if direction is not Direction.OUT:
@@ -93,7 +93,7 @@ class Neighbours:
 
     def _fetch(self, clause: Clause) -> None:
         unknown = all_of([clause, none_of(marked(list(self._known)))])
-        start, total, rows = 0, 1, list[Row]()
+        start, total, rows = 0, 1, list[HitRow]()
         while start < total:
             query = {"bool": {"filter": [unknown]}}
             body = {"query": query, "sort": [{"mark": "asc"}], "from": start, "size": _FETCHED}
@@ -106,14 +106,14 @@ class Neighbours:
             start += _FETCHED
         self._add(rows)
 
-    def _edges_of(self, row: Row) -> list[Edge]:
+    def _edges_of(self, row: HitRow) -> list[Edge]:
         if row.mark not in self._edges:
             read = row.read
             resolve_beside = partial(beside, row.root.client, row.path) if row.root.client else None
             self._edges[row.mark] = edges_of(read.item, read.suffix, read.data, beside=resolve_beside)
         return self._edges[row.mark]
 
-    def _add(self, rows: Sequence[Row]) -> None:
+    def _add(self, rows: Sequence[HitRow]) -> None:
         for row in (*rows, *self._hits.copies(rows)):
             self._known.setdefault(row.mark, row)
 

@@ -17,7 +17,7 @@ import numpy as np
 from rapidfuzz.distance import OSA
 
 from rye.cluster.faults import reading, shown
-from rye.cluster.hits import TIES, FetchedHits, Row, marked
+from rye.cluster.hits import TIES, FetchedHits, HitRow, marked
 from rye.cluster.lists import CheckedLists
 from rye.cluster.published import Generation
 from rye.cluster.query import (
@@ -139,7 +139,7 @@ class _Answer(NamedTuple):
 
     stage: str
     query: Bound
-    rows: list[Row]
+    rows: list[HitRow]
     total: int
     hidden: Mapping[str, int]
     facets: Mapping[str, Facet]
@@ -273,7 +273,7 @@ class ClusterSearch:
             warnings = (f"only the first {len(rows)} of {answer.total:,} items were looked into", *warnings)
         return FirstItems(context, answer.hidden, warnings)
 
-    def _about(self, rows: Sequence[Row]) -> tuple[str, ...]:
+    def _about(self, rows: Sequence[HitRow]) -> tuple[str, ...]:
         """Return warnings about hits that differ from their signed list, and about bytes that are not an item."""
         listed = [self.hits.not_as_listed[row.root.source, row.path] for row in rows]
         return (*filter(None, listed), *dict.fromkeys(self.hits.left_out))
@@ -534,7 +534,7 @@ class ClusterSearch:
         placed = tuple(self._placed(result, row, answer) for result, row in zip(results, kept, strict=True))
         return placed, (*claims, *warnings, *self._about(kept))
 
-    def _placed(self, result: SearchResult, row: Row, answer: _Answer) -> SearchResult:
+    def _placed(self, result: SearchResult, row: HitRow, answer: _Answer) -> SearchResult:
         """Return a result with its address and similarity scores; its traces say what matched but have no scores."""
         traces = result.explain and tuple(
             replace(trace, df=0, idf=0.0, contribution=0.0, weight=0.0, unboosted=0.0) for trace in result.explain

@@ -45,7 +45,7 @@ FORMATS: Final = frozenset({"skill", *_ENDINGS})
 _GITHUB: Final = ".github"
 
 
-class Row(NamedTuple):
+class ClientRow(NamedTuple):
     """One place that a client reads or runs.
 
     Attributes:
@@ -89,7 +89,7 @@ class Row(NamedTuple):
 
 
 TABLE: Final = tuple(
-    Row(*line.split())
+    ClientRow(*line.split())
     for line in """
 AGENTS.md                        instructions  agents       p   2026-11-29  agents.md
 AGENTS.override.md               instructions  codex        p   2026-11-29  developers.openai.com/codex/guides/agents-md

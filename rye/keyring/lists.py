@@ -13,8 +13,8 @@ from pathlib import Path
 from rye._report import Report
 from rye.errors import ArgumentError, EnvironmentFault, SigningError
 from rye.keyring.changes import write_file
+from rye.keyring.draft import ListDraft
 from rye.keyring.jobs import Job, JudgedJob, PlannedFile
-from rye.keyring.listing import Listing
 from rye.options.model import ParameterError
 from rye.spaces.bundles import named_bundle
 from rye.spaces.layout import Layout
@@ -117,84 +117,84 @@ def sign_list(
     now = system_clock()
     if not dry_run:
         sweep_below(list_folder(root) or root.path)
-    listing = Listing.read(root, allow_hidden=allow_hidden)
-    if not (listing.files or listing.data):
+    draft = ListDraft.read(root, allow_hidden=allow_hidden)
+    if not (draft.files or draft.data):
         hint = "rye sign signs what lies in the folders of clients; --bundle DIR makes a list of such a folder"
-        raise ArgumentError("nothing-to-sign", f"there is no file to list below {listing.folder}", hint=hint)
-    done = _plan(listing, key.public, trust, now=now, days=days, add=add)
+        raise ArgumentError("nothing-to-sign", f"there is no file to list below {draft.folder}", hint=hint)
+    done = _plan(draft, key.public, trust, now=now, days=days, add=add)
     if dry_run or done.action == "unchanged":
         return done
     if add or done.unseen:
         confirm(done)
-    return _write(listing, done, key, trust, now=now)
+    return _write(draft, done, key, trust, now=now)
 
 
-def _write(listing: Listing, done: ListSigned, key: SigningKey, trust: TrustSet, *, now: datetime) -> ListSigned:
+def _write(draft: ListDraft, done: ListSigned, key: SigningKey, trust: TrustSet, *, now: datetime) -> ListSigned:
     """Sign and write a list as planned, if the files are still those that were read."""
-    root = listing.root
-    if Listing.read(root, allow_hidden=True) != listing:
+    root = draft.root
+    if ListDraft.read(root, allow_hidden=True) != draft:
         message = "the files changed after they were shown, so nothing was signed"
         raise SigningError("changed-meanwhile", message, hint="look at them again")
-    files = list(listing.files.values())
-    body = listing.data if done.action == "add" else write_list(done.name, done.number, done.expires, files)
-    place = listing.place
+    files = list(draft.files.values())
+    body = draft.data if done.action == "add" else write_list(done.name, done.number, done.expires, files)
+    place = draft.place
     content = add_signature(body, origin=place, key=key, audience=trust.demanded(place), now=now)
-    write_file(listing.folder / LIST_FILE, content)
+    write_file(draft.folder / LIST_FILE, content)
     listed = parse_list(content)
     state = state_of(listed, root, trust=trust, now=now)
     if isinstance(state, ListFault):
         return replace(done, warnings=(f"the list does not count here: {state.detail} [{state.code}]",))
     with suppress(EnvironmentFault):  # the next check reports a record that cannot be saved
-        save_seen(listing.folder, listed)
+        save_seen(draft.folder, listed)
     return replace(done, signers=tuple(map(str, state.signers)))
 
 
 def _plan(
-    listing: Listing, key: PublicKey, trust: TrustSet, *, now: datetime, days: int | None, add: bool
+    draft: ListDraft, key: PublicKey, trust: TrustSet, *, now: datetime, days: int | None, add: bool
 ) -> ListSigned:
     """Return the plan of writing the next list, or of adding a signature to the present one; arguments as before."""
-    claim = _counting(listing, trust, now) if add else listing.claim(trust, now)
-    present, changes = claim.listed if claim else None, listing.changes(claim)
+    claim = _counting(draft, trust, now) if add else draft.claim(trust, now)
+    present, changes = claim.listed if claim else None, draft.changes(claim)
     if add and changes:
         message = f"the files are not those of the list: {changes[0].message}"
         raise SigningError("list-differs", message, hint="see all with rye verify; nothing was signed")
-    unseen = listing.unseen(claim, listing.jobs(), trust, now)
+    unseen = draft.unseen(claim, draft.jobs(), trust, now)
     # the folder of another checkout may have another name
-    keeps_name = present and (add or listing.root.space is not Space.SYSTEM)
+    keeps_name = present and (add or draft.root.space is not Space.SYSTEM)
     done = ListSigned(
         "add" if add else "write",
-        listing.root.source,
-        str(listing.folder / LIST_FILE),
-        present.name if present and keeps_name else _name(listing.root, listing.folder),
+        draft.root.source,
+        str(draft.folder / LIST_FILE),
+        present.name if present and keeps_name else _name(draft.root, draft.folder),
         present.number if present else 0,
         present.expires if present else now,
-        len(listing.files),
+        len(draft.files),
         str(key.fingerprint),
         tuple(map(str, claim.signers)) if claim else (),
         changes if present else unseen,
-        listing.rows(unseen),
+        draft.rows(unseen),
     )
     is_valid = present and not changes and (add or (days is None and now < present.expires))
-    if present and is_valid and _is_by(present, key, listing, trust):
+    if present and is_valid and _is_by(present, key, draft, trust):
         return replace(done, action="unchanged")
     if add:
         return done
-    seen = last_seen(listing.folder)
+    seen = last_seen(draft.folder)
     number = 1 + max(done.number, seen.number if seen else 0)
     return replace(done, number=number, expires=(now + timedelta(days=days or DAYS)).replace(microsecond=0))
 
 
-def _counting(listing: Listing, trust: TrustSet, now: datetime) -> ListClaim:
+def _counting(draft: ListDraft, trust: TrustSet, now: datetime) -> ListClaim:
     """Return the present list, which must be valid for this user.
 
     Raises:
         ArgumentError: ``nothing-to-sign``: there is none.
         SigningError: ``list-untrusted``, ``list-rollback``.
     """
-    if not listing.data:
-        message = f"there is no {LIST_FILE} in {listing.folder}"
+    if not draft.data:
+        message = f"there is no {LIST_FILE} in {draft.folder}"
         raise ArgumentError("nothing-to-sign", message, hint="write one with: rye sign --list")
-    state = state_of(parse_list(listing.data), listing.root, trust=trust, now=now)
+    state = state_of(parse_list(draft.data), draft.root, trust=trust, now=now)
     if isinstance(state, ListClaim):
         return state
     if state.code == "list-rollback":
@@ -203,9 +203,9 @@ def _counting(listing: Listing, trust: TrustSet, now: datetime) -> ListClaim:
     raise SigningError("list-untrusted", message, hint="check whose list it is: rye verify")
 
 
-def _is_by(present: SpaceList, key: PublicKey, listing: Listing, trust: TrustSet) -> bool:
+def _is_by(present: SpaceList, key: PublicKey, draft: ListDraft, trust: TrustSet) -> bool:
     """Return whether a key has signed a list for the audience that is demanded."""
-    place = listing.place
+    place = draft.place
     meant = (key.fingerprint, place.stated, trust.demanded(place))
     lines = [line for line in present.lines if (line.fingerprint, line.stated, line.audience) == meant]
     return any(present.holds(line, key) for line in lines)
@@ -246,16 +246,16 @@ class BundleList:
         """
         home, now = self.root.trust_root, system_clock()
         own = load_trust(bundles={self.root.bundle: home}, built_in=home).trust
-        listing = Listing.read(self.root, allow_hidden=self.allow_hidden)
+        draft = ListDraft.read(self.root, allow_hidden=self.allow_hidden)
         digests = {path: data if data is None else hashlib.sha256(data).hexdigest() for path, data in written.items()}
-        ours = {os.path.relpath(path, listing.folder): digest for path, digest in digests.items()}
-        for path in sorted({*self.files, *listing.files}):
-            file = listing.files.get(path)
+        ours = {os.path.relpath(path, draft.folder): digest for path, digest in digests.items()}
+        for path in sorted({*self.files, *draft.files}):
+            file = draft.files.get(path)
             if (file and file.sha256) != ours[path] if path in ours else file != self.files.get(path):
                 message = f"{path} is not as it was shown, so the items are signed and the list is not"
                 raise SigningError("changed-meanwhile", message, hint="look at it, and sign again")
-        done = _plan(listing, key.public, own, now=now, days=MAX_DAYS, add=False)
-        _write(listing, done, key, own, now=now)
+        done = _plan(draft, key.public, own, now=now, days=MAX_DAYS, add=False)
+        _write(draft, done, key, own, now=now)
 
 
 def plan_list(
@@ -272,18 +272,18 @@ def plan_list(
         allow_hidden: As for :func:`sign_list`.
 
     Raises:
-        SigningError: None can be made, as for :meth:`Listing.read`.
+        SigningError: None can be made, as for :meth:`ListDraft.read`.
     """
     jobs, now = [row.job for row in judged], system_clock()
-    listing = Listing.read(root, allow_hidden=allow_hidden)
-    claim = listing.claim(own, now)
-    bare = _outside(jobs, listing.rows(listing.unseen(claim, jobs, own, now)), root)
-    unseen = listing.rows(listing.unseen(listing.claim(mine, now), jobs, mine, now))
-    if not (listing.data or bare):
+    draft = ListDraft.read(root, allow_hidden=allow_hidden)
+    claim = draft.claim(own, now)
+    bare = _outside(jobs, draft.rows(draft.unseen(claim, jobs, own, now)), root)
+    unseen = draft.rows(draft.unseen(draft.claim(mine, now), jobs, mine, now))
+    if not (draft.data or bare):
         return None
-    is_due = bool(bare or claim is None or listing.changes(claim))
+    is_due = bool(bare or claim is None or draft.changes(claim))
     rows = _outside([row.job for row in judged if force or row.code], unseen, root)
-    return BundleList(root, is_due, rows, listing.files, allow_hidden)
+    return BundleList(root, is_due, rows, draft.files, allow_hidden)
 
 
 def _outside(jobs: Iterable[Job], rows: Iterable[PlannedFile], root: Root) -> tuple[PlannedFile, ...]:

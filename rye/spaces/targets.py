@@ -41,7 +41,7 @@ _PLAIN_ID = re.compile(r"[\w-]+(?:/[\w-]+)*")
 """A text that can be an id, and is neither a scope nor a path."""
 
 
-class Pattern(NamedTuple):
+class ItemPattern(NamedTuple):
     """The items of a type whose ids match a pattern; empty fields restrict nothing.
 
     Attributes:
@@ -73,7 +73,7 @@ class Pattern(NamedTuple):
         return is_type and (fnmatchcase(item_id, self.id) or ids.startswith(prefix) or prefix.startswith(ids))
 
 
-EVERYTHING = (Pattern(),)
+EVERYTHING = (ItemPattern(),)
 
 
 class Target(NamedTuple):
@@ -90,7 +90,7 @@ class Target(NamedTuple):
 
     text: str
     roots: tuple[Root, ...]
-    patterns: tuple[Pattern, ...] = EVERYTHING
+    patterns: tuple[ItemPattern, ...] = EVERYTHING
     places: Mapping[Root, str] = MappingProxyType({})
     below: ProjectsBelow = _NOTHING
     whole_roots: tuple[Root, ...] = ()
@@ -143,7 +143,7 @@ def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
     if of_format := named_by_format(text):
         names = (name.name.partition(":") for name in of_format)
         known_by = of_format[0].format, of_format[0].source
-        patterns = tuple(Pattern(kind, escape(composed(item_id)), *known_by) for kind, _, item_id in names)
+        patterns = tuple(ItemPattern(kind, escape(composed(item_id)), *known_by) for kind, _, item_id in names)
         return Target(text, roots, patterns)
     kind, separator, item_id = composed(text).partition(":")
     if not (separator and kind in TYPE_OF_FOLDER.values()):
@@ -151,19 +151,19 @@ def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
     if (item_id or kind) and "*" not in item_id and (alias := aliased(roots, [kind], item_id)):
         kind, item_id = alias[1].item_type, alias[1].item_id
     if item_id or kind:
-        return Target(text, roots, (Pattern(kind, item_id),))
+        return Target(text, roots, (ItemPattern(kind, item_id),))
     if os.path.exists(path) or text.startswith((".", "/", "~")) or path.suffix in SUFFIXES:
         return _path_target(text, Path(os.path.expanduser(path)), known)
     try:
         scopes = parse_scope(text)
     except ArgumentError as error:
         if _PLAIN_ID.fullmatch(text) and not error.details.get("nearest"):
-            return Target(text, roots, (Pattern("", composed(text)),))
+            return Target(text, roots, (ItemPattern("", composed(text)),))
         raise error.preceded(f"there is no file or folder {text!r}, and as a scope ") from None
     if scopes == EVERY_SCOPE:
         return Target(text, roots, whole_roots=roots)
-    patterns = tuple(Pattern(scope.item_type, f"{escape(scope.prefix)}*") for scope in scopes)
-    patterns += tuple(Pattern(scope.item_type, escape(scope.itself)) for scope in scopes if scope.itself)
+    patterns = tuple(ItemPattern(scope.item_type, f"{escape(scope.prefix)}*") for scope in scopes)
+    patterns += tuple(ItemPattern(scope.item_type, escape(scope.itself)) for scope in scopes if scope.itself)
     return Target(text, roots, patterns)
 
 

@@ -31,7 +31,7 @@ _WHY: Final = {"file-added": "new", "file-removed": "removed"}
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ListDraft:
     """What the list of a folder is made from, read once.
 
     Attributes:
@@ -47,7 +47,7 @@ class Listing:
     files: Mapping[str, ListedFile]
 
     @classmethod
-    def read(cls, root: Root, *, allow_hidden: bool) -> Listing:
+    def read(cls, root: Root, *, allow_hidden: bool) -> ListDraft:
         """Read the files of a folder and its list.
 
         Raises:
