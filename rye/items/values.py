@@ -275,7 +275,7 @@ def is_negative(value: Any) -> bool:
 
 
 _VERSION = re.compile(r"[vV]?(\d+(?:\.\d+)*)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?")
-_MAX_DIGITS = 18
+_DIGITS_OF_PART = 18
 
 Version = tuple[tuple[int, ...], int, tuple[tuple[int, int, str], ...]]
 
@@ -290,7 +290,7 @@ def version(text: str) -> Version | None:
         True
     """
     match = _VERSION.fullmatch(text.strip())
-    if match is None or any(len(part) > _MAX_DIGITS for part in match[1].split(".")):
+    if match is None or any(len(part) > _DIGITS_OF_PART for part in match[1].split(".")):
         return None
     numbers = [int(part) for part in match[1].split(".")]
     # 1.0 equals 1; a release (1) comes after its pre-releases (0)
@@ -303,6 +303,6 @@ def version(text: str) -> Version | None:
 
 def _identifier(part: str) -> tuple[int, int, str]:
     """Return a sort key for a pre-release identifier: numbers by value, before text."""
-    if part.isdigit() and part.isascii() and len(part) <= _MAX_DIGITS:
+    if part.isdigit() and part.isascii() and len(part) <= _DIGITS_OF_PART:
         return 0, int(part), ""
     return 1, 0, part
