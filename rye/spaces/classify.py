@@ -281,7 +281,8 @@ class Folder(NamedTuple):
         if place == meant or not (meant != name or (_is_of_windows(name) and self._is_obeyed(name))):
             return None
         if _is_of_windows(name):
-            return Fault("windows-name", f"on Windows, agents read this as {spelled}", "rename it, or remove it")
+            read_as = _MEANT.get(spelled, spelled)
+            return Fault("windows-name", f"on Windows, agents read this as {read_as}", "rename it, or remove it")
         return _misspelt(meant)
 
 

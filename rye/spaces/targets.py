@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from glob import escape
 from itertools import product
 from pathlib import Path, PurePosixPath
@@ -74,6 +75,11 @@ class ItemPattern(NamedTuple):
 
 
 EVERYTHING = (ItemPattern(),)
+
+
+def may_name(targets: Iterable[Target], root: Root, path: str) -> bool:
+    """Return whether any of some targets may name files at or below a path of a root."""
+    return any(target.covers(root, path) for target in targets)
 
 
 class Target(NamedTuple):
@@ -235,7 +241,7 @@ def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[l
     for root in dict.fromkeys(root for _, roots in targets for root in roots):
         here = [target for target, roots in targets if root in roots]
         is_deep = root.client is not None and root.client.is_fixed
-        listed, faults = list_items(root, only=_reaching(here, root) if is_deep else None)
+        listed, faults = list_items(root, only=partial(may_name, here, root) if is_deep else None)
         names_of = naming(here, root)
         for file in listed:
             for target in names_of(file):
@@ -258,11 +264,6 @@ def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[l
             is_alone = str(root.path / file.rel_path) == path and (name not in files or files[name][2])
             files[name] = root, file, is_alone
     return whole_skills(list(files.values())), list(problems), list(skipped)
-
-
-def _reaching(targets: Sequence[Target], root: Root) -> Callable[[str], bool]:
-    """Return a function that tells whether some targets may name files at or below a path of a root."""
-    return lambda path: any(target.covers(root, path) for target in targets)
 
 
 def _signed_roots(target: Target, layout: Layout) -> Sequence[Root]:

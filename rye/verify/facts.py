@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from rye.spaces.discover import NAMED_OTHERS, files_warning
 from rye.spaces.found import Found
 from rye.spaces.git import ignored_below
 from rye.spaces.model import ItemFile, Root, Space, is_within
-from rye.spaces.targets import Target, naming
+from rye.spaces.targets import Target, may_name, naming
 from rye.spaces.uncovered import named_files
 from rye.spaces.walk import Walk
 from rye.verify.report import Exposed, Outcome, Unchecked, VerifiedItem
@@ -136,7 +137,7 @@ def _listed(subject: Subject) -> Iterator[_Named | Unchecked | Note | Beside]:
         for entry in rows:
             if isinstance(entry, ItemError):
                 path = str(entry.details["path"])
-                if _covers(targets, root, path):
+                if may_name(targets, root, path):
                     count += 1
                     yield Unchecked.of(entry, f"{root.path}/{path}", root)
                 continue
@@ -145,21 +146,17 @@ def _listed(subject: Subject) -> Iterator[_Named | Unchecked | Note | Beside]:
             if subject.is_all or texts:
                 yield _Named(number, entry, texts)
         yield from _of_repositories(subject, root, walk.repositories)
-        if strays := [path for path in found.strays if _covers(targets, root, path)]:
+        if strays := [path for path in found.strays if may_name(targets, root, path)]:
             yield Note(f"{root.source}: no item is signed by {named_files(strays)} [stray-signature]")
         if not count and _is_other(root) and not _has_clients(subject, root):
             yield Note(f"{root.source}: there are no items in {root.path}")
         yield Beside(root, found)
 
 
-def _covers(targets: Sequence[Target], root: Root, path: str) -> bool:
-    return any(target.covers(root, path) for target in targets)
-
-
 def _walk(subject: Subject, root: Root, targets: Sequence[Target]) -> Walk:
     """Return the walk over a root; of a project folder, only what a text may name, unless all of it must be covered."""
     is_narrow = not (subject.is_all or root in subject.strict_roots)
-    only = (lambda path: _covers(targets, root, path)) if is_narrow else None
+    only = partial(may_name, targets, root) if is_narrow else None
     is_project = root.client is not None and root.client.is_fixed
     ignored = ignored_below(root.path) if is_project and not subject.files_of(root) else frozenset[str]()
     return Walk(root, whole=True, without=subject.left_out | ignored, only=only)

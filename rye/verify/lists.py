@@ -23,6 +23,7 @@ from rye.spaces.model import Root, Space, is_within
 from rye.spaces.skills_lock import compare_lock
 from rye.spaces.snapshot import LINK, MAX_FILES, PLAIN
 from rye.spaces.state import state_warning
+from rye.spaces.targets import may_name
 from rye.spaces.uncovered import beside_warning
 from rye.spaces.walk import Walk
 from rye.trust.list import LIST_FILE, Change, ListClaim, ListedFile, ListFault
@@ -92,7 +93,7 @@ def _beside(subject: Subject, beside: Beside) -> list[str]:
     if is_own(root):  # installers compile rye's own tools with the rest of the package
         paths = [path for path in paths if f"/{CACHE}/" not in path]
     targets = [target for target in subject.targets if root in target.roots]
-    return [path for path in paths if path in modules or any(target.covers(root, path) for target in targets)]
+    return [path for path in paths if path in modules or may_name(targets, root, path)]
 
 
 def _check(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rye._files import real_path
 from rye.spaces.bundles import is_own
+from rye.spaces.discover import repository_of
 from rye.spaces.layout import Layout
 from rye.spaces.lists import list_key, with_lists
 from rye.spaces.model import Root, Space
@@ -115,8 +116,6 @@ class Subject:
 
     def repository_of(self, root: Root) -> Repository | None:
         """Return the nested repository that a root lies in; None for a root of the verified project itself."""
-        from rye.spaces.discover import repository_of
-
         around = root.space is Space.PROJECT and self.repositories and repository_of(Path(real_path(root.around)))
         repository = self.repositories.get(str(around)) if around else None
         return repository if repository and repository.is_nested else None
