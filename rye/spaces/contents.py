@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 
 from rye.errors import ItemError
 from rye.items.clients import SKILL_FILE
-from rye.items.hidden import MOST_BYTES, describe_hidden, describe_large
+from rye.items.hidden import describe_hidden, describe_large
+from rye.items.reader import MAX_BYTES
 from rye.spaces.bundles import is_own
 from rye.spaces.classify import CACHE
 from rye.spaces.model import FOLDER as AI_FOLDER
@@ -28,6 +29,9 @@ _KEY: Final = re.compile(
 )
 _REGULAR: Final = (PLAIN, PROGRAM)
 
+_MOST_KEPT: Final = 1 << 23
+"""Maximum number of bytes of the items of a skill that are kept to be judged after they were hashed."""
+
 
 class ScannedFile(NamedTuple):
     """A file or link below a folder: its path, its mode, and its status."""
@@ -38,10 +42,11 @@ class ScannedFile(NamedTuple):
 
 
 class SkillFiles(NamedTuple):
-    """The files of a skill, and a sentence for each file except ``SKILL.md`` that contains invisible text."""
+    """The files of a skill; the attributes are those of :class:`rye.trust.list.SkillFolder`."""
 
     files: tuple[ListedFile, ...]
     hidden: tuple[str, ...]
+    contents: Mapping[str, bytes] = MappingProxyType({})
 
 
 class FilesBelow(NamedTuple):
@@ -97,17 +102,19 @@ def read_skill(root: Root, folder: str, signature: str = SKILL_SIGNATURE) -> Ski
     """
     scanned = list(scan_skill(root, folder, signature))
     is_within = len(scanned) <= MAX_SKILL_FILES and sum(file.status[0] for file in scanned) <= MAX_SKILL_BYTES
-    files, hidden = list[ListedFile](), list[str]()
+    files, hidden, contents, room = list[ListedFile](), list[str](), dict[str, bytes](), _MOST_KEPT
     for row in scanned:
-        digest, said = "", ""
+        path, digest, said = f"{folder}/{row.path}", "", ""
         if is_within and row.mode in _REGULAR:
             try:
-                digest, said = _digest_and_hidden(root, f"{folder}/{row.path}", row.status)
+                digest, said, data = _digest_and_hidden(root, path, row.status)
             except OSError as error:
-                raise unreadable(f"{folder}/{row.path}", error) from None
+                raise unreadable(path, error) from None
+            if data is not None and len(data) <= room and root.find(path):
+                contents[row.path], room = data, room - len(data)
         hidden += [f"{row.path}: {said}"] if said and row.path != SKILL_FILE else []
         files.append(ListedFile(row.path, row.mode, digest))
-    return SkillFiles(tuple(files), tuple(hidden))
+    return SkillFiles(tuple(files), tuple(hidden), contents)
 
 
 def files_below(folder: Path, root: Root, known: Mapping[str, str] = MappingProxyType({})) -> FilesBelow:
@@ -141,7 +148,7 @@ def files_below(folder: Path, root: Root, known: Mapping[str, str] = MappingProx
             if mode in _REGULAR:
                 digest, said = known.get(f"{folder}/{path}", ""), ""
                 if not digest:
-                    digest, said = _digest_and_hidden(folder, path, row.status)
+                    digest, said, _ = _digest_and_hidden(folder, path, row.status)
                 hidden |= {path: said} if said else {}
             else:
                 digest = _digest_of_link(folder / path) if mode == LINK else ""
@@ -190,8 +197,8 @@ def _digest_of_link(path: Path) -> str:
     return hashlib.sha256(target).hexdigest()
 
 
-def _digest_and_hidden(base: Root | Path, path: str, status: FileStat) -> tuple[str, str]:
-    """Return the SHA-256 of a file that still has a status, and a sentence about text that a reader does not see."""
+def _digest_and_hidden(base: Root | Path, path: str, status: FileStat) -> tuple[str, str, bytes | None]:
+    """Return the SHA-256 of a file that still has a status, a sentence about hidden text, and the bytes if few."""
     digest, suffix = hashlib.sha256(), PurePosixPath(path).suffix.lower()
 
     def hashed() -> Iterator[bytes]:
@@ -199,6 +206,6 @@ def _digest_and_hidden(base: Root | Path, path: str, status: FileStat) -> tuple[
             digest.update(chunk)
             yield chunk
 
-    chunks: Iterable[bytes] = hashed()
-    hidden = describe_hidden(b"".join(chunks), suffix) if status[0] <= MOST_BYTES else describe_large(chunks, suffix)
-    return digest.hexdigest(), hidden
+    data = b"".join(hashed()) if status[0] <= MAX_BYTES else None
+    hidden = describe_large(hashed(), suffix) if data is None else describe_hidden(data, suffix)
+    return digest.hexdigest(), hidden, data

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from rye._files import Ownership, ownership_of, trusted_owners
 from rye.spaces.classify import Role
 from rye.spaces.git import is_of_git
+from rye.spaces.model import Space
 from rye.spaces.read import is_detached
 from rye.spaces.snapshot import LINK, MAX_FILES, PLAIN, mode_of
 from rye.spaces.uncovered import relevant_non_items
@@ -25,15 +28,20 @@ class Found:
         strays: Signature files that belong to no item.
         loose: Every file that is neither an item nor covered by the signature of one; at most :data:`MAX_FILES`.
         is_complete: Whether ``loose`` is complete.
+        foreign: Owner, group and mode of items, and of the folders that they lie in, that others own or can write.
     """
 
     relevant: list[str] = field(default_factory=list)
     strays: list[str] = field(default_factory=list)
     loose: list[ListedFile] = field(default_factory=list)
     is_complete: bool = True
+    foreign: dict[str, Ownership] = field(default_factory=dict)
+    _folders: dict[str, Ownership] = field(default_factory=dict)
+    """The same of folders, before an item was found in them."""
 
     def add(self, listing: Listing) -> None:
-        """Take in one folder."""
+        """Take in one folder, after the one that it lies in."""
+        self._look_at_owners(listing)
         self.relevant += relevant_non_items(listing)
         folder = listing.folder
         counting = {row.path for row in listing.of(Role.ITEM) if is_detached(row.path)}
@@ -52,6 +60,19 @@ class Found:
         """Take in a link through which clients read what is signed for another place."""
         self.relevant.append(path)
         self._take([ListedFile(path, LINK)])
+
+    def _look_at_owners(self, listing: Listing) -> None:
+        path, is_user = listing.folder.path, listing.folder.root.space is Space.USER
+        owners, writable = trusted_owners(group=is_user)
+        for row in listing.of(Role.ITEM, Role.FOLDER):
+            with suppress(OSError):  # it has just been removed
+                status = row.target or row.entry.stat(follow_symlinks=False)
+                if status.st_uid not in owners or status.st_mode & writable:
+                    (self.foreign if row.role is Role.ITEM else self._folders)[row.path] = ownership_of(status)
+        while self._folders and path and listing.of(Role.ITEM):
+            if path in self._folders:
+                self.foreign[path] = self._folders.pop(path)
+            path = path.rpartition("/")[0]
 
     def _take(self, rows: list[ListedFile]) -> None:
         room = max(0, MAX_FILES - len(self.loose))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from posixpath import splitext
 
-from rye._files import Ownership, others_control, ownership_of, real_path
+from rye._files import others_control, real_path
 from rye.errors import ItemError
 from rye.items.clients import SKILL_FILE
 from rye.items.reader import MAX_BYTES
@@ -133,14 +133,9 @@ class FolderReader:
 
     As for a single file, each folder is opened relative to its parent and through no link. Replacing a folder later has
     no effect, because files are opened relative to the open folder.
-
-    Attributes:
-        owners: A mapping that the caller may set; it receives the owner, group and mode of opened files and folders by
-            path.
     """
 
     def __init__(self) -> None:
-        self.owners: dict[str, Ownership] | None = None
         self._root: Root | None = None
         self._open: dict[str, int] = {}
 
@@ -158,7 +153,7 @@ class FolderReader:
             try:
                 handle = self._open.get(folder)
                 handle = self._enter(root, folder) if handle is None else handle
-                return _read(os.open(name, OPEN_FILE, dir_fd=handle), rel_path, self.owners)
+                return _read(os.open(name, OPEN_FILE, dir_fd=handle), rel_path)
             except (OSError, ValueError):  # a link, a missing file or a bad name: read_file reports it
                 pass
         return read_file(root, rel_path)
@@ -175,8 +170,6 @@ class FolderReader:
             within = self._open.get(above)
             handle = os.open(name, _DIRECTORY, dir_fd=self._enter(root, above) if within is None else within)
         self._open[folder] = handle
-        if folder and self.owners is not None:
-            self.owners[folder] = ownership_of(os.fstat(handle))
         return handle
 
     def close(self) -> None:
@@ -268,7 +261,7 @@ def _open_below(base: str, parts: Sequence[str]) -> int:
         os.close(folder)
 
 
-def _read(handle: int, rel_path: str, owners: dict[str, Ownership] | None = None) -> bytes:
+def _read(handle: int, rel_path: str) -> bytes:
     """Read a file to its end and close it.
 
     The first read asks for one byte more than the file's size, to detect a growing file, but never for more than one
@@ -279,8 +272,6 @@ def _read(handle: int, rel_path: str, owners: dict[str, Ownership] | None = None
         if not stat.S_ISREG(status.st_mode):
             problem, hint = f"{rel_path} is not a regular file", "items are regular files"
             raise ItemError("not-a-file", problem, hint=hint, path=rel_path)
-        if owners is not None:
-            owners[rel_path] = ownership_of(status)
         if (size := status.st_size) <= MAX_BYTES:
             data = os.read(handle, size + 1)
             while len(data) not in (size, MAX_BYTES + 1) and (chunk := os.read(handle, MAX_BYTES + 1 - len(data))):

@@ -50,8 +50,7 @@ def read_signed(
         root: The root of the item.
         rel_path: Its path below that.
         read: Reads its bytes.
-        skills: A cache for callers that read the items of a skill one after the other: each skill is read once. The
-            bytes of the item itself are always read.
+        skills: A cache for callers that read the items of a skill one after the other: each skill is read once.
 
     Raises:
         ItemError: As :func:`read_file`, for any of the files; ``not-a-file`` if the signature is a link.
@@ -59,8 +58,10 @@ def read_signed(
     folder = skill_of(root, rel_path) if root.client else ""
     if folder:
         skill = _skill_at(root, folder, {} if skills is None else skills)
-        data = read(root, rel_path)
-        return data, Skill(skill, rel_path[len(folder) + 1 :]) if skill.data is not None else None
+        path = rel_path[len(folder) + 1 :]
+        kept = skill.contents.get(path)
+        data = read(root, rel_path) if kept is None else kept
+        return data, Skill(skill, path) if skill.data is not None else None
     if not is_detached(rel_path):
         data = read(root, rel_path)
         return data, _without_signature(root, rel_path, data) if root.client and root.has_skills else None
@@ -77,7 +78,8 @@ def _skill_at(root: Root, folder: str, skills: dict[str, SkillFolder]) -> SkillF
         read = _read_bundle if signature == BUNDLE_FILE else read_file
         place = f"{folder}/{signature}"
         data, skill_files = _read_with(root, place, read, lambda: read_skill(root, folder, signature))
-        skills[name] = SkillFolder(folder, data, skill_files.files, signature, skill_files.hidden)
+        files, hidden, contents = skill_files
+        skills[name] = SkillFolder(folder, data, files, signature, hidden, contents)
     return skills[name]
 
 

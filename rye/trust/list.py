@@ -16,7 +16,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from types import MappingProxyType
@@ -103,6 +103,7 @@ class SkillFolder:
         files: All files in the folder except the signature file, each with its digest if there is one.
         name: The name of its signature file, one of :data:`SKILL_SIGNATURES`.
         hidden: A sentence for each file except ``SKILL.md`` with text that a reader does not see.
+        contents: The bytes of items in the folder, as they were hashed, by their paths in it; not of many or long ones.
     """
 
     id: str
@@ -110,6 +111,7 @@ class SkillFolder:
     files: tuple[ListedFile, ...]
     name: str = SKILL_SIGNATURE
     hidden: tuple[str, ...] = ()
+    contents: Mapping[str, bytes] = field(default_factory=dict, repr=False)
 
     @cached_property
     def digests(self) -> Mapping[str, str]:

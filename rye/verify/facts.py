@@ -8,19 +8,20 @@ from functools import partial
 from itertools import chain, islice
 from typing import NamedTuple
 
+from rye._files import others_below
 from rye._process import cores
 from rye.errors import ItemError
 from rye.items.clients import SKILL_FILE
 from rye.spaces.bundles import is_own
 from rye.spaces.classify import Role
-from rye.spaces.discover import NAMED_OTHERS, files_warning
+from rye.spaces.discover import files_warning
 from rye.spaces.found import Found
 from rye.spaces.git import ignored_below
 from rye.spaces.model import ItemFile, Root, Space, is_within
 from rye.spaces.targets import Target, may_name, naming
 from rye.spaces.uncovered import named_files
 from rye.spaces.walk import Walk
-from rye.verify.report import Exposed, Outcome, Unchecked, VerifiedItem
+from rye.verify.report import Outcome, Unchecked, VerifiedItem
 from rye.verify.subject import Subject
 from rye.verify.worker import Shadowing, duplicates, verify_files
 
@@ -102,27 +103,20 @@ def facts(subject: Subject, *, processes: int | None = 1, progress: Progress | N
 def _verified(
     subject: Subject, files: Iterator[tuple[int, ItemFile]], *, processes: int, progress: Progress | None
 ) -> Iterator[Outcome | Note]:
-    """Yield the outcomes of some files, then notes on copies that they hide and on files that others may write."""
-    roots, verifier, done = subject.roots, subject.verifier, 0
+    """Yield the outcomes of some files, then notes on copies that they hide."""
+    roots, verifier = subject.roots, subject.verifier
     # count files only for progress, because that keeps all of them in memory
     counted = None if progress is None else list(files)
     batches = iter(lambda: list(islice(files, _AHEAD)), [])
     listed = chain.from_iterable(batches) if counted is None else counted
     shadowing = Shadowing([root for root in subject.layout.roots if not _is_other(root)], verifier)
-    exposed = defaultdict[Root, dict[str, None]](dict)
-    for outcome in verify_files(listed, roots, verifier, processes=processes):
-        if isinstance(outcome, Exposed):
-            if len(phrases := exposed[roots[outcome.root]]) <= NAMED_OTHERS:
-                phrases.update(dict.fromkeys(outcome.phrases))
-            continue
+    for done, outcome in enumerate(verify_files(listed, roots, verifier, processes=processes), 1):
         if isinstance(outcome, VerifiedItem):
             shadowing.look(outcome)
         yield outcome
-        done += 1
         if progress is not None:
             progress(done, len(counted or ()), "")
     yield from map(Note, shadowing.warnings)
-    yield from map(Note, filter(None, (files_warning(root, [*phrases]) for root, phrases in exposed.items())))
 
 
 def _listed(subject: Subject) -> Iterator[_Named | Unchecked | Note | Beside]:
@@ -150,6 +144,9 @@ def _listed(subject: Subject) -> Iterator[_Named | Unchecked | Note | Beside]:
             yield Note(f"{root.source}: no item is signed by {named_files(strays)} [stray-signature]")
         if not count and _is_other(root) and not _has_clients(subject, root):
             yield Note(f"{root.source}: there are no items in {root.path}")
+        foreign = others_below(root.path, found.foreign, group=root.space is Space.USER)
+        if warning := files_warning(root, foreign):
+            yield Note(warning)
         yield Beside(root, found)
 
 

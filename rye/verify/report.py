@@ -225,13 +225,6 @@ class Unchecked(Report):
         return self.message
 
 
-class Exposed(NamedTuple):
-    """Phrases about files and folders that other users may have written, and the number of their root."""
-
-    root: int
-    phrases: tuple[str, ...]
-
-
 Outcome = VerifiedItem | Unchecked
 """The result of reading one file."""
 

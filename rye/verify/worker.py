@@ -16,7 +16,6 @@ from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any, Final, cast
 
-from rye._files import Ownership, others_below
 from rye._process import serve, spread, start_workers
 from rye._text import BOM, composed, front_matter
 from rye.errors import ItemError
@@ -24,9 +23,8 @@ from rye.items.clients import SKILL_FILE
 from rye.items.hidden import describe_hidden
 from rye.items.model import ItemType
 from rye.items.reader import declared
-from rye.spaces.discover import NAMED_OTHERS
 from rye.spaces.lists import list_key
-from rye.spaces.model import ItemFile, Root, Space
+from rye.spaces.model import ItemFile, Root
 from rye.spaces.read import FolderReader, Read, read_file
 from rye.spaces.shadowing import MAX_HIDING_WARNINGS, cut_short, foreign_copy
 from rye.spaces.signed import Detached, read_signed
@@ -37,7 +35,7 @@ from rye.trust.judge import judge
 from rye.trust.list import Skill, SkillFolder
 from rye.trust.model import EnvelopeFormat, Evidence, Place, Placement, Signature, Verdict
 from rye.trust.trust_set import TrustSet
-from rye.verify.report import Exposed, Outcome, Unchecked, VerifiedItem, conflict_in
+from rye.verify.report import Outcome, Unchecked, VerifiedItem, conflict_in
 
 _Inspected = tuple[Root, ItemFile, bytes, Place, Evidence, SkillFolder | None]
 """Root, file, bytes, origin, evidence, and the skill that covers the file."""
@@ -160,8 +158,8 @@ def verify_files(
     processes: int,
     alone_below: int = SERIAL_BELOW,
     chunk_size: int = _CHUNK,
-) -> Iterator[Outcome | Exposed]:
-    """Yield the outcome of each file, in order, and phrases about files that others may have written.
+) -> Iterator[Outcome]:
+    """Yield the outcome of each file, in order.
 
     Args:
         files: The files, each with the number of its root; taken as needed.
@@ -201,23 +199,18 @@ def _check_packed(roots: Sequence[Root], verifier: Verifier, chunk: Sequence[_Pa
     ]
 
 
-def _unpacked(packed: _Packed, roots: Sequence[Root]) -> Outcome | Exposed:
+def _unpacked(packed: _Packed, roots: Sequence[Root]) -> Outcome:
     if len(packed) == 1:
-        return cast("Unchecked | Exposed", packed[0])
+        return cast("Unchecked", packed[0])
     number, file, signature, *rest = packed
     return VerifiedItem(roots[number], ItemFile._make(file), Signature._make(signature), *rest)
 
 
-def _check_all(verifier: Verifier, roots: Sequence[Root], chunk: list[Numbered]) -> list[Outcome | Exposed]:
-    reader = FolderReader()
+def _check_all(verifier: Verifier, roots: Sequence[Root], chunk: list[Numbered]) -> list[Outcome]:
+    reader, outcomes = FolderReader(), list[Outcome]()
     try:
-        outcomes: list[Outcome | Exposed] = []
         for number, places in groupby(chunk, itemgetter(0)):
-            root = roots[number]
-            owners = reader.owners = dict[str, Ownership]()
-            outcomes += verifier.check_all(root, map(itemgetter(1), places), reader.read)
-            if phrases := others_below(root.path, owners, group=root.space is Space.USER):
-                outcomes.append(Exposed(number, tuple(phrases[: NAMED_OTHERS + 1])))
+            outcomes += verifier.check_all(roots[number], map(itemgetter(1), places), reader.read)
         return outcomes
     finally:
         reader.close()

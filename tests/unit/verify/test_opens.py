@@ -20,11 +20,15 @@ FILES = {
     ".ai/tools/ops/run.py": f'"""{LONG}"""\n',
     ".ai/tools/ops/data.json": f'{{"title": "{LONG}"}}\n',
     ".ai/notes.txt": f"{LONG}\n",
+    ".claude/skills/pdf/SKILL.md": f"---\nname: pdf\ndescription: Fill forms\n---\n\n{LONG}\n",
+    ".claude/skills/pdf/reference.md": f"# Reference\n\n{LONG}\n",
+    ".claude/skills/pdf/scripts/fill.py": f'"""{LONG}"""\n',
+    ".claude/skills/pdf/logo.bin": f"{LONG}\n",
 }
 
 
 def test_each_file_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a list that covers the items, strict, and with what an instruction file imports."""
+    """With a list that covers the items, a signed skill, strict, and with what an instruction file imports."""
     sim = SpaceSim(tmp_path, bundles=())
     monkeypatch.setenv("USER_SPACE", str(sim.user))
     monkeypatch.setenv("RYE_STATE_DIR", str(tmp_path / "state"))
