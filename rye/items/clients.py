@@ -354,12 +354,19 @@ def instructed_folder(rel_path: str) -> str | None:
     return rel_path[: -len(name)] if name and _FILES[name].format == "instructions" else None
 
 
+_IN_FOLDERS: Final = tuple(
+    (f"/{row.item_id}", folder) for path, row in _FILES.items() if (folder := path.rpartition("/")[0])
+)
+"""How the ids of the files in a client folder end, and the folder."""
+
+_ENDS_IN_FOLDERS: Final = tuple(ending for ending, _ in _IN_FOLDERS)
+
+
 def _folder_of_fixed(item_id: str) -> str:
-    for path, row in _FILES.items():
-        folder, _, _ = path.rpartition("/")
-        if folder and f"/{item_id}".endswith(f"/{row.item_id}"):
-            return item_id.removesuffix(row.item_id) + folder
-    return item_id.rpartition("/")[0]
+    if not (rooted := f"/{item_id}").endswith(_ENDS_IN_FOLDERS):  # asked for each item of a verification
+        return item_id.rpartition("/")[0]
+    ending, folder = next(row for row in _IN_FOLDERS if rooted.endswith(row[0]))
+    return f"{item_id.removesuffix(ending[1:])}{folder}"
 
 
 def _identify_fixed(rel_path: str) -> tuple[ItemType, str, str] | None:
