@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from rapidfuzz.distance import OSA
 
 from rye.cluster.faults import reading, shown
 from rye.cluster.hits import TIES, FetchedHits, HitRow, marked
@@ -44,6 +43,7 @@ from rye.search.bind import searched_fields
 from rye.search.binder import Binder
 from rye.search.bound import Bound, has_verdict
 from rye.search.context import SearchContext
+from rye.search.expand import edits
 from rye.search.facets import FACETS, Facet, require_facets
 from rye.search.fields import weights_for
 from rye.search.fusion import fuse, shown_as
@@ -192,7 +192,7 @@ class KnownWords(Dictionary):
     def nearest(self, part: str, start: str = "") -> tuple[str, float]:
         """Return the closest correction of a word that the registry lacks, and its weight."""
         correction = next((word for word in self._corrections.get(part, ()) if word.startswith(start)), "")
-        return correction, 1.0 - OSA.distance(part, correction) / len(part) if correction else 0.0
+        return correction, 1.0 - edits(part, correction) / len(part) if correction else 0.0
 
 
 class ClusterSearch:

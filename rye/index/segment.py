@@ -146,9 +146,21 @@ class Segment(Container):
         positions: Ints = self._positions[run].astype(np.int64)
         return positions
 
-    def occurrences(self, chosen: Ints) -> tuple[Ints, Ints]:
-        """Return ``(keys, index into postings)``: each position as a key that sorts by document, field, position."""
-        starts, tf, slots = self._begins(chosen), self.frequencies(chosen), self.slots(chosen)
+    def owners(self, chosen: Ints) -> tuple[Ints, Ints]:
+        """Return the terms of postings, ascending, and for each posting the index of its term among them."""
+        owners = self.term_postings.searchsorted(chosen.astype(self.term_postings.dtype), side="right") - 1
+        terms, which = np.unique(owners, return_inverse=True)
+        return terms, which
+
+    def occurrences(self, chosen: Ints, terms: Ints, which: Ints) -> tuple[Ints, Ints]:
+        """Return ``(keys, index into postings)``: each position as a key that sorts by document, field, position.
+
+        Args:
+            chosen: The postings.
+            terms: Terms, among them those of the postings.
+            which: For each posting the index of its term.
+        """
+        starts, tf, slots = self._begins(chosen, terms, which), self.frequencies(chosen), self.slots(chosen)
         if tf.sum() > len(self._positions):  # checked before allocating memory
             message = "there are fewer positions than postings have"
             raise DamagedError(message)
@@ -156,10 +168,8 @@ class Segment(Container):
         of = np.arange(len(slots)).repeat(tf)
         return (slots.take(of) << POSITION_BITS) | self._positions[ranges(starts, starts + tf)], of
 
-    def _begins(self, chosen: Ints) -> Ints:
+    def _begins(self, chosen: Ints, terms: Ints, which: Ints) -> Ints:
         """Return where the positions of each posting begin: after those of the earlier postings of the same term."""
-        owners = self.term_postings.searchsorted(chosen.astype(self.term_postings.dtype), side="right") - 1
-        terms, which = np.unique(owners, return_inverse=True)
         starts, stops = _bounds(self.term_postings, terms)
         before = ends_of(self._tf[ranges(starts, stops)])  # positions before each posting of these terms
         first = ends_of(stops - starts)[:-1]

@@ -181,7 +181,8 @@ class _WhooshTerms(base.TermsReader):  # type: ignore[misc]
             return NullMatcher()
         values = [b""] * len(docs)
         if len(postings):
-            keys, of = self._segment.occurrences(postings)  # per token: slot and position; which posting it is of
+            # Per token: its slot and position, and which posting it is of.
+            keys, of = self._segment.occurrences(postings, *self._segment.owners(postings))
             places = keys & ((1 << POSITION_BITS) - 1)
             values = [
                 format_.encode(positions.tolist()) for positions in np.split(places, np.flatnonzero(np.diff(of)) + 1)

@@ -6,7 +6,7 @@ The tokens come from :mod:`rye.query.recovery`, which has checked them, so nothi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 
@@ -113,6 +113,12 @@ class _Builder(Transformer[Token, ast.Node]):
 def parser() -> Lark:
     """Return the parser, built on first use and shared by the process; it keeps no state between texts."""
     return Lark(_resources.grammar_text(), parser="lalr", lexer="basic", transformer=_Builder())
+
+
+def split(text: str) -> Iterator[Token]:
+    """Yield the tokens of any text, with the lexer that the parser keeps; ``Lark.lex`` builds one for each text."""
+    tokens: Iterator[Token] = parser().parse_interactive(text).lexer_thread.lex(None)  # type: ignore[no-untyped-call]
+    return tokens
 
 
 def parse_tokens(tokens: Iterable[Token]) -> ast.Node:

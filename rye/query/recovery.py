@@ -25,7 +25,7 @@ from rye.query import ast, limits
 from rye.query.conditions import repair_comparison, repair_range
 from rye.query.escaping import FOREIGN, quote, units
 from rye.query.flaws import QueryFault
-from rye.query.grammar import meaning, parse_tokens, parser, span
+from rye.query.grammar import meaning, parse_tokens, span, split
 from rye.query.limits import MAX_CHARS, MAX_LEAVES, MAX_NESTING
 from rye.query.near import repair_near
 from rye.query.tree import loosen, without_question_marks
@@ -69,7 +69,7 @@ def _read(text: str, *, lenient: bool) -> tuple[ast.Node, list[QueryFault]]:
     source, too_long = _cut(text)
     readable, faults = _readable(source, lenient=lenient)
     repair = _Repair(source, lenient=lenient)
-    tokens = repair.run(parser().lex(readable))
+    tokens = repair.run(split(readable))
     tree = parse_tokens(tokens) if tokens else ast.Everything()
     tree, near_faults = repair_near(tree, source)
     return tree, [*too_long, *faults, *repair.faults, *repair.unclosed, *near_faults]
@@ -332,7 +332,7 @@ class _Repair:
         self._fault(repaired.code, field, token, reading=repaired.text, **repaired.facts)
         self.tokens.pop()
         start, end = span(field, token)
-        for part in parser().lex(repaired.text):
+        for part in split(repaired.text):
             self._HANDLERS[part.type](self, Token(part.type, str(part), start_pos=start, end_pos=end))
 
     def _ends_in_name(self) -> bool:
@@ -340,7 +340,7 @@ class _Repair:
         is_value = len(self.tokens) > 1 and self.tokens[-2].type == "FIELD"
         if is_value or self._last.type != "WORD" or not self._last.endswith(":"):
             return False
-        first = next(iter(parser().lex(f"{self._last}x")))  # how the lexer reads it directly before a value
+        first = next(iter(split(f"{self._last}x")))  # how the lexer reads it directly before a value
         return first.type == "FIELD" and len(first) == len(self._last)
 
     # Marks after a word, phrase or group

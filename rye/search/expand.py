@@ -103,10 +103,20 @@ def _choose(part: Part, pattern: Pattern) -> Choice:
     return ids, np.ones(len(ids))
 
 
+def edits(word: str, other: str) -> int:
+    """Return the edits between two words; two neighbouring letters that changed places are one edit.
+
+    This is optimal string alignment.
+    """
+    from rapidfuzz.distance import OSA
+
+    return OSA.distance(word, other)
+
+
 def similar(text: str, choices: Sequence[str], distance: int | None) -> dict[int, int]:
     """Return index → edits of the choices within an edit distance of a text, ascending; None chooses it by length.
 
-    Two neighbouring letters that changed places are one edit (optimal string alignment).
+    Edits are those of :func:`edits`.
     """
     from rapidfuzz.distance import OSA
     from rapidfuzz.process import extract

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rye.index import analysis
+from rye.index.arrays import unique
+from rye.index.postings import POSITION_BITS
 from rye.index.schema import TEXT_FIELDS
 from rye.items.model import Item, Symbol
 from rye.search.bound import BoundPhrase
@@ -74,7 +76,9 @@ class Matches:
         for field, request in requests.items():
             spans = [self._spans[number][doc].get(field, _NO_SPANS) for number in placed if number in fields[field]]
             if spans:
-                requests[field] = request._replace(positions=np.unique(np.concatenate(spans), axis=0))
+                keys = unique(*[(span[:, 0] << POSITION_BITS) | span[:, 1] for span in spans])
+                both = np.array((keys >> POSITION_BITS, keys & ((1 << POSITION_BITS) - 1))).T
+                requests[field] = request._replace(positions=both)
         return requests
 
     def _request(self, numbers: tuple[int, ...]) -> HighlightRequest:

@@ -36,6 +36,12 @@ _JOINERS = analysis.JOINERS.encode()
 _IN_CHUNK = frozenset(f"{ascii_letters}{digits}/{analysis.JOINERS}".encode())
 _WORDS = bytes(code if code in _IN_CHUNK else ord(" ") for code in range(256))
 _SHAPES = bytes(ord("a") if code in _IN_CHUNK else ord(" ") for code in range(256))
+_PARTED = bytes(
+    (0 if code not in _IN_CHUNK else 1 if chr(code).islower() else 2 if chr(code).isupper() else 3)
+    for code in range(256)
+)
+"""Outside a chunk, a small letter, a capital, or a sign at which the analysis may split a word."""
+
 _KEPT = bytes(code not in _JOINERS for code in range(256))
 _LONG = b"a" * (analysis.MAX_TERM + 1)
 """The beginning of a chunk that is too long for a term, in the form of ``_SHAPES``."""
@@ -133,6 +139,8 @@ class _JoinedTexts:
 
     def of_terms(self, terms: frozenset[str]) -> list[Hit]:
         """Return the places of terms."""
+        if not terms:
+            return []
         plain = [term for term in terms if term.isascii() and term.isalnum()]
         signs = [term for term in terms if analysis.is_lone(term) or (term.isascii() and not term.isalnum())]
         return [
@@ -159,6 +167,21 @@ class _JoinedTexts:
         """The runs of letters, digits and joiners, and where each begins."""
         inside = np.frombuffer(self._bytes.translate(_SHAPES), np.uint8) == ord("a")
         return self._bytes.translate(_WORDS).decode().split(), np.flatnonzero(np.diff(inside, prepend=False) & inside)
+
+    @cached_property
+    def _runs(self) -> Ints:
+        """Shape ``(3, runs)``: where each run of letters, digits and joiners begins and ends, and its number of parts.
+
+        Small letters, of which the first may be a capital, are one part. Only the other runs are read.
+        """
+        kinds = np.frombuffer(self._bytes.translate(_PARTED), np.uint8)
+        starts, ends = np.flatnonzero(np.diff(kinds > 0, prepend=False)).reshape(-1, 2).T
+        parts = np.ones(len(starts), np.int64)
+        splits = np.flatnonzero((kinds == 3) | ((kinds == 2) & np.append(False, kinds[:-1] > 0)))
+        read = unique(starts.searchsorted(splits, side="right") - 1)
+        bounds = zip(starts[read].tolist(), ends[read].tolist(), strict=True)
+        parts[read] = [len(_parts_in(self.raw[start:end])) for start, end in bounds]
+        return np.array((starts, ends, parts))
 
     def _among_words(self, terms: frozenset[str]) -> list[Hit]:
         """Return the places of terms in runs of letters, digits and joiners, reading each distinct run once."""
@@ -197,23 +220,23 @@ class _JoinedTexts:
 
     def at(self, positions: Ints, start: int, end: int) -> list[Hit]:
         """Return the places of the parts at ``(first, last)`` positions, counted in a piece of the text."""
-        first, last = self._words[1].searchsorted([start, end]).tolist()
-        words, starts = self._words[0][first:last], self._words[1][first:last]
-        parts = {word: _parts_in(word) for word in set(words)}
+        runs = self._runs[:, slice(*self._runs[0].searchsorted([start, end]).tolist())]
+        starts, stops, parts = runs
         located = [row for row in self.located if start <= row[0] < end]
-        # Sort words and parts of blanked chunks by place; `ends` counts the parts up to the end of each.
+        # Sort runs and parts of blanked chunks by place; `ends` counts the parts up to the end of each.
         order = np.concatenate([starts, np.asarray([row[0] for row in located], np.int64)]).argsort(kind="stable")
-        counts = np.asarray([len(parts[word]) for word in words] + [1] * len(located), np.int64)[order]
+        counts = np.concatenate([parts, np.ones(len(located), np.int64)])[order]
         ends = counts.cumsum()
         inside = unique(ranges(*(positions + np.asarray([0, 1])).T))
         inside = inside[inside < counts.sum()]
         rows, hits = ends.searchsorted(inside, side="right"), list[Hit]()
         for at, number in zip(order[rows].tolist(), (inside - (ends - counts)[rows]).tolist(), strict=True):
-            if at < len(words):
-                a, b = parts[words[at]][number]
-                hits.append((starts.item(at) + a, starts.item(at) + b, ""))
+            if at < len(starts):
+                begin = starts.item(at)
+                a, b = _parts_in(self.raw[begin : stops.item(at)])[number]
+                hits.append((begin + a, begin + b, ""))
             else:
-                hits.append((*located[at - len(words)][1:], ""))
+                hits.append((*located[at - len(starts)][1:], ""))
         return [hit for hit in hits if hit[0] < hit[1]]
 
 

@@ -133,14 +133,18 @@ def windowed(parts: Sequence[tuple[Ints, int]], width: int) -> list[Ints]:
 
 def _any_between(ordered: Ints, low: Ints, high: Ints) -> Bools:
     """Return per pair whether any of the sorted numbers is in ``[low, high]``."""
-    present: Bools = np.searchsorted(ordered, high, side="right") > np.searchsorted(ordered, low, side="left")
+    if not len(ordered):
+        return np.zeros(len(low), bool)
+    at = np.searchsorted(ordered, low, side="left")
+    present: Bools = (at < len(ordered)) & (ordered.take(at, mode="clip") <= high)
     return present
 
 
 def _beside(occurrences: Occurrences, neighbours: Occurrences, distance: int) -> Bools:
     """Return which occurrences have a neighbour within ``distance`` before or after them, not overlapping."""
     after = _any_between(neighbours.starts, occurrences.ends + 1, occurrences.ends + distance)
-    before = _any_between(np.sort(neighbours.ends), occurrences.starts - distance, occurrences.starts - 1)
+    ends = np.sort(neighbours.ends, kind="stable")
+    before = _any_between(ends, occurrences.starts - distance, occurrences.starts - 1)
     return after | before
 
 
@@ -171,9 +175,8 @@ class _Positions(dict[Pattern, Occurrences]):
 
     def __missing__(self, pattern: Pattern) -> Occurrences:
         term_postings = self._postings[pattern]
-        postings, weights = term_postings.picked(term_postings.within(self._slots))
-        keys, of = self._segment.occurrences(postings)
-        occurrences = Occurrences(keys, keys, weights.take(of))
+        keys, weights = term_postings.occurrences(self._slots)
+        occurrences = Occurrences(keys, keys, weights)
         self[pattern] = occurrences = occurrences if term_postings.single else distinct(occurrences, by_start=True)
         return occurrences
 

@@ -61,29 +61,32 @@ class TermPostings:
             return at[present]
         return mask(slots >> FIELD_BITS, self._segment.docs).take(self.slots >> FIELD_BITS).nonzero()[0]
 
-    def picked(self, which: Ints) -> tuple[Ints, Floats]:
-        """Return the numbers of the given postings in the segment, and the weights of their terms."""
+    def picked(self, which: Ints) -> tuple[Ints, Ints]:
+        """Return the numbers of the given postings in the segment, and the index of the term of each."""
         at = which if self._kept is None else self._kept.take(which)
         if self.single:
             start = self._segment.run(int(self._terms[0])).start if len(self._terms) else 0
-            return at + start, self._weights.repeat(len(at))
+            return at + start, np.zeros(len(at), np.int64)
         # The postings of a term are here at `ends − sizes` to `ends`, and in the segment from `starts` on; the owner
         # of a posting is its term.
         sizes = self._segment.sizes(self._terms)
         ends = sizes.cumsum()
         owner = ends.searchsorted(at, side="right")
         starts = self._segment.term_postings[self._terms].astype(np.int64)
-        return at + (starts - ends + sizes).take(owner), self._weights.take(owner)
+        return at + (starts - ends + sizes).take(owner), owner
+
+    def occurrences(self, slots: Numbers) -> tuple[Ints, Floats]:
+        """Return the keys of the positions in ascending slots, and the weight of each; ascending for a single term."""
+        postings, owner = self.picked(self.within(slots))
+        keys, of = self._segment.occurrences(postings, self._terms, owner)
+        return keys, self._weights.take(owner.take(of))
 
 
 def shared(several: list[Numbers]) -> Numbers:
     """Intersect several ascending arrays of distinct numbers."""
     few, *rest = sorted(several, key=len)
     for many in rest:
-        if len(few) * _FEWER < len(many):
-            few = few[look_up(many, few)[1]]
-        else:
-            few = np.intersect1d(few, many, assume_unique=True)
+        few = few[look_up(many, few)[1]]
     return few
 
 
@@ -97,7 +100,7 @@ def least(several: list[tuple[Ints, Floats]]) -> tuple[Ints, Floats]:
     """Intersect the keys of (keys, values) pairs, with the least value of each key; keep only values above 0."""
     keys, values = several[0]
     for other, amounts in several[1:]:
-        keys, left, right = np.intersect1d(keys, other, assume_unique=True, return_indices=True)
-        values = np.minimum(values[left], amounts[right])
+        at, hit = look_up(other, keys)
+        keys, values = keys[hit], np.minimum(values[hit], amounts[at[hit]])
     positive = values > 0
     return keys[positive], values[positive]

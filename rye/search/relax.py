@@ -13,7 +13,6 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
-from rapidfuzz.distance import OSA
 
 from rye.index import analysis
 from rye.index.arrays import Bools
@@ -21,7 +20,7 @@ from rye.index.reader import Reader
 from rye.query import ast
 from rye.search.bind import words_of
 from rye.search.bound import TermQuery
-from rye.search.expand import How, Pattern, document_frequencies, expand
+from rye.search.expand import How, Pattern, document_frequencies, edits, expand
 from rye.search.fields import TEXT_FIELDS
 from rye.search.positions import PositionBudget
 from rye.search.term import Term
@@ -165,7 +164,7 @@ class Dictionary:
         for reader_part, (ids, _) in zip(self._reader.parts, terms.choices, strict=True):
             counts = document_frequencies(reader_part, ids, self._fields)
             for term, df in zip(reader_part.segment.terms.take(ids), counts.tolist(), strict=True):
-                rows[term] = (1.0 - OSA.distance(part, term) / len(part), rows.get(term, (0.0, 0))[1] + df)
+                rows[term] = (1.0 - edits(part, term) / len(part), rows.get(term, (0.0, 0))[1] + df)
         alive = [(weight, df, term) for term, (weight, df) in rows.items() if df]
         weight, _, term = max(alive, default=(0.0, 0, ""))
         return term, weight
@@ -240,7 +239,7 @@ def _nearest_like(part: str, dictionary: Dictionary) -> tuple[str, float]:
     if any(map(str.isdigit, part)):
         return "", 0.0
     term, weight = dictionary.nearest(part, start=part[0])
-    is_slip = term and OSA.distance(part, term) * FULL_LENGTH <= max(len(part), len(term))
+    is_slip = term and edits(part, term) * FULL_LENGTH <= max(len(part), len(term))
     return (term, weight) if is_slip else ("", 0.0)
 
 

@@ -130,7 +130,7 @@ def postings(reader: Reader, field: str, term: str) -> Postings:
         owners, fields = part.segment.places(found)
         keep = (fields == FIELD_NUMBER[field]) & part.live[owners]
         found, owners = found[keep], owners[keep]
-        keys, of = part.segment.occurrences(found)
+        keys, of = part.segment.occurrences(found, *part.segment.owners(found))
         places = keys & ((1 << POSITION_BITS) - 1)
         docs.append((owners + part.base).astype(np.int32))
         frequencies.append(part.segment.frequencies(found))
@@ -146,7 +146,7 @@ def dump(segment: Segment) -> Dump:
         postings, _ = segment.postings(np.asarray([number]))
         for posting in postings.tolist():
             (doc,), (field,) = segment.places(np.asarray([posting]))
-            keys, _ = segment.occurrences(np.asarray([posting]))
+            keys, _ = segment.occurrences(np.asarray([posting]), np.asarray([number]), np.asarray([0]))
             occurrences[int(doc), TEXT_FIELDS[field], term] = tuple((keys & ((1 << POSITION_BITS) - 1)).tolist())
     shared = {stem(term): segment.inflections(term)[0] for term in segment.terms.everything}
     stems = {root: tuple(segment.terms.take(np.asarray(numbers, np.int64))) for root, numbers in shared.items()}
