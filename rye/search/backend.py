@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from rye.index.arrays import Ints
+from rye.index.arrays import Ints, unique
 from rye.index.reader import Floats
 from rye.index.schema import BUILT_IN_KEYS
 from rye.search.bind import searched_fields
@@ -103,7 +103,7 @@ class Backend:
             scores = (similar or evaluation.scores)(docs)
         else:
             docs, scores = evaluation.best(matches, max(order.stop, order.reach or 0))
-            if len(exact) and len(several := np.union1d(docs, exact)) > len(docs):
+            if len(exact) and len(several := unique(docs, exact)) > len(docs):
                 docs, scores = several, evaluation.scores(several)
         scores = scores.round(4)
         best = ranked(self.reader, docs, scores, order, withdrawn=withdrawn)

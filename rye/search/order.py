@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rye.index.arrays import Ints
+from rye.index.arrays import Ints, unique
 from rye.index.docvalues import name_key
 from rye.index.reader import Floats, Reader
 from rye.search.docset import Docs
@@ -103,7 +103,7 @@ def _first(reader: Reader, docs: Ints, primary: Floats, limit: int, *, by_name: 
     parts = reader.part_numbers(docs)
     order = np.lexsort((ranks, parts, primary))
     if len(order) > limit * len(reader.parts):  # no segment can contribute more than the limit
-        by_part = (np.flatnonzero(parts[order] == part)[:limit] for part in np.unique(parts).tolist())
+        by_part = (np.flatnonzero(parts[order] == part)[:limit] for part in unique(parts).tolist())
         order = order[np.sort(np.concatenate([*by_part]))]
 
     def key(at: int) -> tuple[Any, ...]:

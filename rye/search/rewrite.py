@@ -189,18 +189,18 @@ def read_query(request: Request, keys: Keys = frozenset) -> Plan:
             ``relax`` is off.
         ArgumentError: ``proximity`` does not fit the query.
     """
-    plain = _plain_words(request.query)
     try:
         parsed = _parse(request.query, request, keys)
-        if request.relax and _is_request(plain.ast):
+        if request.relax and _is_request(request.query):
             bind(parsed.ast, Context(request.query, parsed.ast, keys))
     except QueryError as error:
-        if not request.relax or (error.details.get("nearest") and not _is_request(plain.ast)):
+        if not request.relax or (error.details.get("nearest") and not _is_request(request.query)):
             raise
+        plain = _plain_words(request.query)
         return _plan(request, plain.ast, plain.dropped, keys)._replace(fault=error)
     plan = _read_parsed(request, parsed, keys)
     if request.relax and not plan.words:
-        plan = plan._replace(fallback=_fallback(request.query, parsed.ast, plain.ast))
+        plan = plan._replace(fallback=_fallback(request.query, parsed.ast))
     return plan
 
 
@@ -219,20 +219,20 @@ def _read_parsed(request: Request, parsed: ast.Parsed, keys: Keys) -> Plan:
     return plan._replace(bag=bag, words=bag)
 
 
-def _is_request(words: ast.Node) -> bool:
-    return len(_operands(words)) > REQUEST
+def _is_request(text: str) -> bool:
+    # the words and the spaces between them are more than twice as many characters
+    return len(text) > 2 * REQUEST and len(_operands(_plain_words(text).ast)) > REQUEST
 
 
-def _fallback(text: str, main: ast.Node, plain: ast.Node) -> Fallback | None:
+def _fallback(text: str, main: ast.Node) -> Fallback | None:
     """Return what to search for if a query with operators finds nothing as written; None if it has no word.
 
     Args:
         text: The query as written.
         main: The query as parsed.
-        plain: Its text as plain words.
     """
-    if _is_request(plain):
-        return Fallback(_counted(_operands(plain)))
+    if _is_request(text):
+        return Fallback(_counted(_operands(_plain_words(text).ast)))
     if any(isinstance(node, ast.Not) for node in ast.walk(main)):
         return Fallback(phrase=ast.Phrase(text)) if 1 < len(analysis.parts(text)) <= MAX_PHRASE else None
     words = _counted(word for leaf in text_leaves(main) for word in _operands(_words_of(leaf)))
