@@ -19,7 +19,7 @@ import shlex
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from operator import attrgetter
@@ -205,14 +205,17 @@ def refuse_others(path: Path) -> None:
         raise EnvironmentFault("unsafe-owner", f"{path} {why}, and is not read", hint=hint)
 
 
-def inside_fault(path: Path, checkouts: Iterable[str]) -> EnvironmentFault | None:
+def inside_fault(path: Path, checkouts: Mapping[str, str]) -> EnvironmentFault | None:
     """Return ``user-in-project`` if a part of the user space lies in a checkout; else None.
 
     Otherwise the checkout's keys and settings would count as the user's. The root of the file system is not a checkout.
+
+    Args:
+        path: The part of the user space.
+        checkouts: The real path of each checkout → the path to show.
     """
     place = real_path(path)
-    for checkout in checkouts:
-        real = real_path(checkout)
+    for real, checkout in checkouts.items():
         if real != os.path.dirname(real) and f"{place}{os.sep}".startswith(f"{real}{os.sep}"):
             message = f"{path} of the user space lies in {checkout}, so a checkout could bring keys and settings"
             hint = f"set USER_SPACE to a folder outside {checkout}, or name keys with --trust; if {checkout} is your "

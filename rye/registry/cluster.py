@@ -288,7 +288,7 @@ class ClusterEngine:
         """Yield a function that makes a search, warnings about settings and keys, and the live generation."""
         with self._reading() as (current, load, lists, scratch):
             now, generation = system_clock(), current.generation
-            ranking = ranking_of(self._layout, load.trust, now, list(filter(None, generation.roots)))
+            ranking = ranking_of(self._layout, load, now, list(filter(None, generation.roots)))
             embedding = Embedding(lambda: self._vectors.can_embed, self._opened, ranking.boosts)
             local = LocalContext(load.trust, now, scratch, lists, embedding)
             warnings = (*load.warnings, *ranking.problems, *lists.warnings)

@@ -31,7 +31,6 @@ from rye.spaces.layout import Layout
 from rye.spaces.lists import with_lists
 from rye.spaces.model import Root, stat_of
 from rye.spaces.uncovered import named_files
-from rye.trust.trust_set import TrustSet
 from rye.trust.trust_store import TrustLoad, system_clock
 
 if TYPE_CHECKING:
@@ -280,7 +279,7 @@ class Indexes:
                 raise EnvironmentFault("index-busy", message, hint="try again in a moment")
             now = system_clock()
             trust = with_lists(self._layout.load_trust(self._named_trust), self._layout.roots, now)
-            ranking = ranking_of(self._layout, trust.trust, now)
+            ranking = ranking_of(self._layout, trust, now)
             cached = [text for text in (self._cache[1], *self._moved.values()) if text]
             others = (*ranking.problems, *_file_warnings(refreshed), *self._left_out())
             warnings = (*cached, *self._layout.warnings, *trust.warnings, *others)
@@ -326,12 +325,12 @@ def _is_checked_out(path: str) -> bool:
     return os.path.lexists(f"{path}/.git") or (os.path.lexists(path) and not os.path.isdir(path))  # noqa: PTH112 - text
 
 
-def ranking_of(layout: Layout, trust: TrustSet, now: datetime, extra_roots: Sequence[Root] = ()) -> Ranking:
+def ranking_of(layout: Layout, load: TrustLoad, now: datetime, extra_roots: Sequence[Root] = ()) -> Ranking:
     """Return the settings of the user and of bundles whose settings a trusted key signed; include ``extra_roots``."""
-    unsafe = () if layout.safe_user() else layout.in_space("user")
+    unsafe = layout.in_space("user") if load.leaves_out(layout.user) else ()
     local_sources = {root.source for root in layout.roots}
     elsewhere = [root for root in extra_roots if root.source not in local_sources]
-    return read_ranking([*layout.roots, *elsewhere], unsafe, trust=trust, now=now)
+    return read_ranking([*layout.roots, *elsewhere], unsafe, trust=load.trust, now=now)
 
 
 def _file_warnings(refreshed: Sequence[tuple[Root, RefreshReport]]) -> list[str]:

@@ -147,17 +147,26 @@ class Layout(NamedTuple):
         """Return the user's ``.ai`` if its settings are safe to use; else None, and :meth:`load_trust` warns."""
         return None if user_fault(self.user, self._checkouts()) else self.user
 
-    def _checkouts(self) -> list[str]:
-        """Return the folders that must not contain the user space: working folders and folders to verify."""
+    def _checkouts(self) -> dict[str, str]:
+        """Return the folders that must not contain the user space: working folders and folders to verify.
+
+        Returns:
+            Real path → the path to show.
+        """
         home = real_path(self.user.parent)
         named = [root for root in self.roots if root.space != Space.USER and not is_own(root)]
-        places = [_place(root) for root in named if real_path(_place(root)) != home]
-        projects = [_place(root) for root in named if root.space == Space.PROJECT]
+        projects = dict.fromkeys(_place(root) for root in named if root.space == Space.PROJECT)
+        found = dict[str, str]()
+        for place in dict.fromkeys(map(_place, named)):
+            if (real := real_path(place)) != home:
+                found.setdefault(real, str(place))
         if self.project is not None:
-            places.append(self.project)
+            found.setdefault(real_path(self.project), str(self.project))
         with suppress(OSError):  # the working directory is gone
-            projects.append(Path.cwd())
-        return [*map(str, places), *checkouts_around(projects, self.user.parent)]
+            projects[Path.cwd()] = None
+        for real in checkouts_around(projects, self.user.parent):
+            found.setdefault(real, real)
+        return found
 
     def with_files(self) -> Layout:
         """Return the layout with the root of the files that clients read anywhere in the project.

@@ -18,7 +18,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -221,8 +221,9 @@ def _unreadable(path: Path, why: str | None) -> EnvironmentFault:
 def checkouts_around(folders: Iterable[Path], home: Path) -> list[str]:
     """Return the checkout that each of some folders belongs to: its innermost repository, and the projects below that.
 
-    Outside a repository, these are the projects above. What lies around the innermost repository does not count,
-    because many users keep their home folder in git. The home folder of the user's account never counts.
+    The paths are real. Outside a repository, these are the projects above. What lies around the innermost repository
+    does not count, because many users keep their home folder in git, and neither does the home folder of the user's
+    account.
 
     Args:
         folders: The folders that the user works in.
@@ -242,12 +243,12 @@ def checkouts_around(folders: Iterable[Path], home: Path) -> list[str]:
     return [str(place) for place in checkouts if str(place) != account]
 
 
-def user_fault(user: Path, checkouts: Iterable[str]) -> EnvironmentFault | None:
+def user_fault(user: Path, checkouts: Mapping[str, str]) -> EnvironmentFault | None:
     """Return why the user space, with its trusted keys and settings, must be ignored; None if it can be used.
 
     Args:
         user: The user's ``.ai``; if it does not exist, there is nothing to check.
-        checkouts: Folders that must not really contain any part of it.
+        checkouts: Folders that must not contain any part of it: real path → the path to show.
     """
     places = [user.parent, user, *(user / path for path in (SETTINGS.parent, SETTINGS, TRUSTED_FOLDER.parent))]
     existing = [place for place in (*places, user / TRUSTED_FOLDER) if os.path.lexists(place)]

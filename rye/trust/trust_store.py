@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from rye._files import inside_fault, real_path, refuse_others
@@ -55,6 +56,10 @@ class TrustLoad(NamedTuple):
     warnings: tuple[str, ...] = ()
     unreadable: tuple[UnreadFolder, ...] = ()
 
+    def leaves_out(self, user: Path) -> bool:
+        """Return whether the user space was left out as a whole, given its root."""
+        return any(unread.path == user / TRUSTED_FOLDER for unread in self.unreadable)
+
     @property
     def emptiness(self) -> str:
         """A warning if the set holds no key at all, else empty."""
@@ -74,7 +79,7 @@ def load_trust(
     own_key: str = "",
     named: Sequence[Path] = (),
     organisation: tuple[Path | None, EnvironmentFault | None] = (None, None),
-    checkouts: Sequence[str] = (),
+    checkouts: Mapping[str, str] = MappingProxyType({}),
     user_fault: EnvironmentFault | None = None,
 ) -> TrustLoad:
     """Read the trust files of all spaces.
@@ -93,6 +98,7 @@ def load_trust(
         organisation: Folder of trust files that an organisation ships for all users, and the fault that makes it
             unusable.
         checkouts: Folders that may not contain trust files of the user; else a checkout could bring its own keys.
+            Real path → the path to show.
         user_fault: Why the user space must be ignored; None if it can be used.
 
     Returns:
@@ -160,7 +166,7 @@ class _Collector:
         folder: Path,
         scope: TrustScope,
         *,
-        checkouts: Sequence[str] = (),
+        checkouts: Mapping[str, str] = MappingProxyType({}),
         fault: EnvironmentFault | None = None,
     ) -> None:
         """Read the user's own trust files in a folder; one that has a ``fault`` as a whole is left out.

@@ -158,7 +158,7 @@ def is_believed(sim: SpaceSim, home: Path) -> tuple[bool, bool]:
     """Return whether a user space's settings count, all of them or none, and whether its keys do."""
     registry = Registry(sim.project, user=home, bundles=(), cache_dir=sim.cache)
     layout = Layout.find(project=sim.project, user=home, bundles=())
-    user, ranking = layout.safe_user(), ranking_of(layout, layout.load_trust().trust, system_clock())
+    user, ranking = layout.safe_user(), ranking_of(layout, layout.load_trust(), system_clock())
     counts = {read_choice(user) != Choice(), chosen_index(None, user) is not None, ranking.boosts != {}}
     assert len(counts) == 1
     found = registry.verify(space="project")
