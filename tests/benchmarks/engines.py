@@ -27,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from operator import itemgetter
@@ -46,6 +46,12 @@ from tests.benchmarks.peers import MODULES, peers
 MEMORY_QUERIES = 100
 LONG_BUILD = 20.0
 """Seconds; who needs more to build builds once."""
+
+PEER = "FTS5"
+"""The engine of which rye's figures are multiples when two runs are compared; it is in every Python."""
+
+WORSE = 1.15
+"""From this many times an earlier multiple on, a figure is called worse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,18 +196,39 @@ def measure(plan: Plan, folder: Path) -> dict[str, Any]:
     }
 
 
-def tables(found: Mapping[str, Any]) -> str:
-    """Return what was found as Markdown: the values, then rye's as a multiple of each peer's."""
-    plan, engines = found["plan"], found["engines"]
+def figures(found: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Return each figure by its label, and by engine."""
+    engines = found["engines"]
     values = {
         "build, s": {name: one["build"]["seconds"] for name, one in engines.items()},
         "disk, MB": {name: one["build"]["bytes"] / 1e6 for name, one in engines.items()},
         "memory, MB": {name: one["memory"]["resident"] / 1e6 for name, one in engines.items()},
     }
-    for kind in plan["kinds"]:
+    for kind in found["plan"]["kinds"]:
         for part in ("p50", "p95"):
             row = {name: one["queries"][kind][part] for name, one in engines.items() if kind in one["queries"]}
             values[f"{kind}, {part} ms"] = row
+    return values
+
+
+def worsened(found: Mapping[str, Any], before: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each figure of rye that is more than 15 % above what it was, both as multiples of FTS5's.
+
+    Left out are p95, which differ from run to run, and memory, of which the pages of the index are a part.
+    """
+    earlier = figures(before)
+    for label, row in figures(found).items():
+        was = earlier.get(label, {})
+        if "p95" in label or "memory" in label or not ({"rye", PEER} <= row.keys() & was.keys()):
+            continue
+        now, then = row["rye"] / row[PEER], was["rye"] / was[PEER]
+        if now > WORSE * then:
+            yield f"worse: {label}: {now:.3g} of {PEER}'s, and was {then:.3g}"
+
+
+def tables(found: Mapping[str, Any]) -> str:
+    """Return what was found as Markdown: the values, then rye's as a multiple of each peer's."""
+    plan, engines, values = found["plan"], found["engines"], figures(found)
     matches = {kind: f"{median(one['totals']):,.0f}" for kind, one in next(iter(engines.values()))["queries"].items()}
     rows, ratios = [], []
     for label, row in values.items():
@@ -264,9 +291,11 @@ def main() -> None:
             shutil.rmtree(folder)
     text = tables(found)
     print(text)
+    name = f"engines-{plan.items}-{plan.words}{'-columns' if plan.columns else ''}"
+    if before := report.read(name):
+        print("", *(list(worsened(found, before)) or [f"nothing is worse than in {name}.json"]), sep="\n")
     if not options.no_write:
-        suffix = "-columns" if plan.columns else ""
-        report.write(f"engines-{plan.items}-{plan.words}{suffix}", found, text)
+        report.write(name, found, text)
 
 
 if __name__ == "__main__":

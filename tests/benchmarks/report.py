@@ -87,6 +87,14 @@ def write(name: str, found: Mapping[str, Any], text: str) -> None:
     (RESULTS / f"{name}.md").write_text(text + "\n", encoding="utf-8")
 
 
+def read(name: str) -> dict[str, Any]:
+    """Return the result of that name that was written last; empty if there is none."""
+    try:
+        return dict(json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return {}
+
+
 def read_options(doc: str | None, *, items: int, each: int, rounds: int) -> argparse.Namespace:
     """Return the options of a benchmark of queries; the numbers are what they are by default."""
     parser = argparse.ArgumentParser(description=(doc or "").partition("\n")[0])
