@@ -125,7 +125,7 @@ def rows(project: Path) -> Iterator[tuple[int, str, tuple[str, ...]]]:
 
 def child(name: str, folder: Path, rounds: int) -> None:
     """Have one engine index the files and answer the queries that come in; what it took goes out."""
-    gc.set_threshold(50_000)  # as the command rye does
+    gc.set_threshold(100_000)  # as the command rye does
     asked = [Query(row["kind"], tuple(row["words"])) for row in json.load(sys.stdin)]
     project, place = folder / "project", folder / name
     place.mkdir(mode=0o700)

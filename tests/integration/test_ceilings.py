@@ -25,7 +25,7 @@ from tests.support.samples import Samples
 from tests.support.signed import ANN
 from tests.support.spacesim import SpaceSim
 
-ITEMS = 60
+ITEMS, FEW = 60, 20
 _SORTS = frozenset({"sort", "argsort", "partition", "argpartition"})
 
 
@@ -48,10 +48,10 @@ QUERIES = {
 }
 """Each query, and the most that a second search for it costs, with its page of ten."""
 
-VERIFIED = 300
+VERIFIED = 148
 """Most calls of Python functions for each item of a verification."""
 
-LOOKED = {"open": 8, "scandir": 20, "path.realpath": 50}
+LOOKED = {"open": 8, "scandir": 20, "path.realpath": 44}
 """Most calls of functions of ``os`` in a refresh that finds nothing new."""
 
 BYTES = {
@@ -78,14 +78,19 @@ STARTS = {
 _LARGE = frozenset({"click", "cryptography", "lark", "mcp", "numpy", "numpy.ma", "rapidfuzz", "whoosh", "yaml"})
 
 
-def lay(sim: SpaceSim) -> None:
+def lay(sim: SpaceSim, items: int = ITEMS) -> None:
     """Lay signed items of the same shape; a rare word is in one of them."""
-    for number in range(ITEMS):
+    for number in range(items):
         rare = " zebra" if number == 41 else ""
         body = f"How to roll back the third release of number{number}{rare}.\n\n" * 4
         text = f"---\nname: item{number}\ntitle: Item {number}\ntags: [ops, release]\n---\n\n# Item {number}\n\n{body}"
         sim.add("project", f"knowledge/ops/item{number}.md", text, ANN)
         sim.re_date("project", f"knowledge/ops/item{number}.md")
+
+
+def lay_few(sim: SpaceSim) -> None:
+    """Lay the first of these items."""
+    lay(sim, FEW)
 
 
 @pytest.fixture(scope="session")
@@ -128,14 +133,18 @@ def test_a_query_makes_no_more_calls_and_sorts_than_it_did(sim: SpaceSim, name: 
     assert found.sorts <= most.sorts
 
 
-def test_a_verified_item_makes_no_more_calls_than_it_did(sim: SpaceSim) -> None:
-    """What all items share, such as trust files and the walk, is a part of it."""
-    for _ in range(2):
-        sim.registry().verify(processes=1, space="project")
-    with counted() as cost:
-        report = sim.registry().verify(processes=1, space="project")
-    assert len(report.items) == ITEMS
-    assert cost().calls <= VERIFIED * ITEMS
+def test_a_verified_item_makes_no_more_calls_than_it_did(samples: Samples) -> None:
+    """What all items share, such as trust files and the folders above, is not a part of it."""
+    calls = []
+    for build in (lay, lay_few):
+        sim = samples.spaces(build)
+        for _ in range(2):
+            sim.registry().verify(processes=1, space="project")
+        with counted() as cost:
+            report = sim.registry().verify(processes=1, space="project")
+        calls.append(cost().calls)
+        assert len(report.items) == (ITEMS if build is lay else FEW)
+    assert calls[0] - calls[1] <= VERIFIED * (ITEMS - FEW)
 
 
 def test_a_look_for_changes_asks_the_system_no_more_than_it_did(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
