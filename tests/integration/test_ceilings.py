@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from operator import attrgetter
+from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -20,12 +21,16 @@ import numpy as np
 import pytest
 
 from rye.index.container import Container
+from rye.trust.model import Verdict
 from tests.support.mcp_server import environment
 from tests.support.samples import Samples
 from tests.support.signed import ANN
 from tests.support.spacesim import SpaceSim
 
 ITEMS, FEW = 60, 20
+OLD = 1_700_000_000
+"""When the files were written: long before they are indexed, so that their times say whether they changed."""
+
 _SORTS = frozenset({"sort", "argsort", "partition", "argpartition"})
 
 
@@ -37,18 +42,18 @@ class Cost(NamedTuple):
 
 
 QUERIES = {
-    "a rare word": ("zebra", Cost(635, 3)),
-    "a common word, a page of ten": ("release", Cost(1300, 5)),
+    "a rare word": ("zebra", Cost(648, 3)),
+    "a common word, a page of ten": ("release", Cost(1460, 5)),
     "AND": ("release AND number7", Cost(1490, 15)),
-    "OR of three": ("number7 OR number8 OR number9", Cost(2500, 35)),
-    "a phrase": ('"the third release"', Cost(2250, 67)),
-    "NEAR": ("roll NEAR/6 release", Cost(2290, 73)),
-    "a prefix": ("numb*", Cost(2160, 6)),
-    "a sentence": ("how do I roll back the third release of the zebra", Cost(8100, 8)),
+    "OR of three": ("number7 OR number8 OR number9", Cost(2520, 35)),
+    "a phrase": ('"the third release"', Cost(2400, 67)),
+    "NEAR": ("roll NEAR/6 release", Cost(2450, 73)),
+    "a prefix": ("numb*", Cost(2310, 6)),
+    "a sentence": ("how do I roll back the third release of the zebra", Cost(8290, 8)),
 }
 """Each query, and the most that a second search for it costs, with its page of ten."""
 
-VERIFIED = 148
+VERIFIED = 141
 """Most calls of Python functions for each item of a verification."""
 
 LOOKED = {"open": 8, "scandir": 20, "path.realpath": 44}
@@ -69,11 +74,15 @@ BYTES = {
 
 STARTS = {
     "--help": (39, {"click"}),
-    "verify": (101, {"click", "cryptography", "yaml"}),
+    "verify": (94, {"click", "cryptography", "yaml"}),
     "search release": (153, {"click", "cryptography", "numpy", "yaml"}),
-    "show knowledge:ops/item7": (170, {"click", "cryptography", "numpy", "yaml"}),
+    "hook claude": (151, {"click", "cryptography", "numpy", "yaml"}),
+    "show knowledge:ops/item7": (163, {"click", "cryptography", "numpy", "yaml"}),
 }
-"""A command in a new process: most modules of rye that it loads, and the large libraries."""
+"""A command in a new process: most modules of rye that it loads, and the large libraries that it may load."""
+
+PROMPT = '{"prompt": "roll back the third release"}'
+"""What ``rye hook`` reads."""
 
 _LARGE = frozenset({"click", "cryptography", "lark", "mcp", "numpy", "numpy.ma", "rapidfuzz", "whoosh", "yaml"})
 
@@ -84,8 +93,7 @@ def lay(sim: SpaceSim, items: int = ITEMS) -> None:
         rare = " zebra" if number == 41 else ""
         body = f"How to roll back the third release of number{number}{rare}.\n\n" * 4
         text = f"---\nname: item{number}\ntitle: Item {number}\ntags: [ops, release]\n---\n\n# Item {number}\n\n{body}"
-        sim.add("project", f"knowledge/ops/item{number}.md", text, ANN)
-        sim.re_date("project", f"knowledge/ops/item{number}.md")
+        os.utime(sim.add("project", f"knowledge/ops/item{number}.md", text, ANN), (OLD, OLD))
 
 
 def lay_few(sim: SpaceSim) -> None:
@@ -143,7 +151,8 @@ def test_a_verified_item_makes_no_more_calls_than_it_did(samples: Samples) -> No
         with counted() as cost:
             report = sim.registry().verify(processes=1, space="project")
         calls.append(cost().calls)
-        assert len(report.items) == (ITEMS if build is lay else FEW)
+        verdicts = [item.signature.verdict for item in report.items]
+        assert verdicts == [Verdict.TRUSTED] * (ITEMS if build is lay else FEW)
     assert calls[0] - calls[1] <= VERIFIED * (ITEMS - FEW)
 
 
@@ -179,16 +188,16 @@ def test_an_item_takes_no_more_bytes_of_the_index_than_it_did(sim: SpaceSim) -> 
 
 
 @pytest.mark.parametrize("command", STARTS)
-def test_a_start_loads_no_more_than_it_did(sim: SpaceSim, command: str) -> None:
+def test_a_start_loads_no_more_than_it_did(sim: SpaceSim, command: str, tmp_path: Path) -> None:
     """Nothing that only another command needs."""
     code = (
         "import sys\nfrom rye.__main__ import run\nsys.argv = ['rye', *sys.argv[1:]]\nrun()\n"
         "print(len([name for name in sys.modules if name.partition('.')[0] == 'rye']), *sys.modules)"
     )
-    line, env = [sys.executable, "-c", code, *command.split()], environment(sim)
-    for _ in range(2):  # the first may have to index something
-        done = subprocess.run(line, cwd=sim.project, env=env, capture_output=True, text=True, check=True)
+    line, env = [sys.executable, "-c", code, *command.split()], environment(sim, RYE_CACHE_DIR=str(tmp_path / "cache"))
+    for _ in range(2):  # the first makes the index
+        done = subprocess.run(line, cwd=sim.project, env=env, capture_output=True, text=True, check=True, input=PROMPT)
     number, *modules = done.stdout.splitlines()[-1].split()
     most, large = STARTS[command]
     assert int(number) <= most
-    assert _LARGE & set(modules) == large
+    assert _LARGE & set(modules) <= large
