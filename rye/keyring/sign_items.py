@@ -302,10 +302,9 @@ def _plan_bundle(
 
 
 def _unneeded(trust: TrustSet, needed: set[str]) -> list[Path]:
-    """Return the trust files of a bundle whose keys nothing needs.
+    """Return the trust files of a bundle that no key in ``needed`` has, except those that revoke a key.
 
-    Files that revoke a key, or may do so, are needed. Otherwise its signatures would be valid again if another file
-    names it.
+    Without a file that revokes it, a key's signatures would be valid again if another file names it.
     """
     unneeded = (entry for entry in trust.entries if not entry.revoked and entry.fingerprint not in needed)
     return [Path(entry.source) for entry in unneeded]

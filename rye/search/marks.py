@@ -36,11 +36,11 @@ _JOINERS = analysis.JOINERS.encode()
 _IN_CHUNK = frozenset(f"{ascii_letters}{digits}/{analysis.JOINERS}".encode())
 _WORDS = bytes(code if code in _IN_CHUNK else ord(" ") for code in range(256))
 _SHAPES = bytes(ord("a") if code in _IN_CHUNK else ord(" ") for code in range(256))
-_PARTED = bytes(
+_KINDS = bytes(
     (0 if code not in _IN_CHUNK else 1 if chr(code).islower() else 2 if chr(code).isupper() else 3)
     for code in range(256)
 )
-"""Outside a chunk, a small letter, a capital, or a sign at which the analysis may split a word."""
+"""0 outside a chunk, 1 for a small letter, 2 for a capital, 3 for what else may begin or end a part of a word."""
 
 _KEPT = bytes(code not in _JOINERS for code in range(256))
 _LONG = b"a" * (analysis.MAX_TERM + 1)
@@ -163,19 +163,21 @@ class _JoinedTexts:
         return hits
 
     @cached_property
-    def _words(self) -> tuple[list[str], Ints]:
-        """The runs of letters, digits and joiners, and where each begins."""
-        inside = np.frombuffer(self._bytes.translate(_SHAPES), np.uint8) == ord("a")
-        return self._bytes.translate(_WORDS).decode().split(), np.flatnonzero(np.diff(inside, prepend=False) & inside)
+    def _kinds(self) -> npt.NDArray[np.uint8]:
+        return np.frombuffer(self._bytes.translate(_KINDS), np.uint8)
+
+    @cached_property
+    def _bounds(self) -> Ints:
+        """Shape ``(2, runs)``: where each run of letters, digits and joiners begins and ends."""
+        return np.flatnonzero(np.diff(self._kinds > 0, prepend=False)).reshape(-1, 2).T
 
     @cached_property
     def _runs(self) -> Ints:
-        """Shape ``(3, runs)``: where each run of letters, digits and joiners begins and ends, and its number of parts.
+        """Shape ``(3, runs)``: the bounds of each run, and its number of parts.
 
         Small letters, of which the first may be a capital, are one part. Only the other runs are read.
         """
-        kinds = np.frombuffer(self._bytes.translate(_PARTED), np.uint8)
-        starts, ends = np.flatnonzero(np.diff(kinds > 0, prepend=False)).reshape(-1, 2).T
+        kinds, (starts, ends) = self._kinds, self._bounds
         parts = np.ones(len(starts), np.int64)
         splits = np.flatnonzero((kinds == 3) | ((kinds == 2) & np.append(False, kinds[:-1] > 0)))
         read = unique(starts.searchsorted(splits, side="right") - 1)
@@ -185,7 +187,7 @@ class _JoinedTexts:
 
     def _among_words(self, terms: frozenset[str]) -> list[Hit]:
         """Return the places of terms in runs of letters, digits and joiners, reading each distinct run once."""
-        words, starts = self._words
+        words, starts = self._bytes.translate(_WORDS).decode().split(), self._bounds[0]
         by_word = {word: hits for word in set(words) if (hits := _hits_in(word, terms))}
         several = zip(words, starts.tolist(), strict=True)
         return [(at + a, at + b, term) for word, at in several if word in by_word for a, b, term in by_word[word]]
@@ -220,8 +222,7 @@ class _JoinedTexts:
 
     def at(self, positions: Ints, start: int, end: int) -> list[Hit]:
         """Return the places of the parts at ``(first, last)`` positions, counted in a piece of the text."""
-        runs = self._runs[:, slice(*self._runs[0].searchsorted([start, end]).tolist())]
-        starts, stops, parts = runs
+        starts, stops, parts = self._runs[:, slice(*self._bounds[0].searchsorted([start, end]).tolist())]
         located = [row for row in self.located if start <= row[0] < end]
         # Sort runs and parts of blanked chunks by place; `ends` counts the parts up to the end of each.
         order = np.concatenate([starts, np.asarray([row[0] for row in located], np.int64)]).argsort(kind="stable")

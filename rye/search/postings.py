@@ -76,7 +76,10 @@ class TermPostings:
         return at + (starts - ends + sizes).take(owner), owner
 
     def occurrences(self, slots: Numbers) -> tuple[Ints, Floats]:
-        """Return the keys of the positions in ascending slots, and the weight of each; ascending for a single term."""
+        """Return the keys of the positions in ascending slots, and the weight of each.
+
+        The keys ascend for a single term; of several terms, they ascend term by term.
+        """
         postings, owner = self.picked(self.within(slots))
         keys, of = self._segment.occurrences(postings, self._terms, owner)
         return keys, self._weights.take(owner.take(of))
