@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, groupby
 from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple, TypeAlias
 
@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from rye._text import has_invisible
 from rye.index import analysis
-from rye.index.arrays import Ints, ranges, unique
+from rye.index.arrays import Bools, Ints, ranges, unique
 
 Range = tuple[int, int]
 Ranges = tuple[Range, ...]
@@ -43,6 +43,8 @@ _KINDS = bytes(
 """0 outside a chunk, 1 for a small letter, 2 for a capital, 3 for what else may begin or end a part of a word."""
 
 _KEPT = bytes(code not in _JOINERS for code in range(256))
+_SHARED = 4
+"""Terms that begin with the same characters, so many, are searched for at once: forms of one word do."""
 _LONG = b"a" * (analysis.MAX_TERM + 1)
 """The beginning of a chunk that is too long for a term, in the form of ``_SHAPES``."""
 
@@ -72,9 +74,9 @@ def mark_all(texts: Sequence[tuple[str, HighlightRequest]]) -> list[Ranges]:
     bases = [0, *accumulate([len(text) + 1 for text, _ in texts])]
     page = _JoinedTexts("\n".join([text for text, _ in texts]))
     hits = page.of_terms(frozenset[str]().union(*[request.terms for _, request in texts]))
-    for (text, request), base in zip(texts, bases, strict=False):
-        if len(request.positions):
-            hits += page.at(request.positions, base, base + len(text))
+    placed = [at for at, (_, request) in enumerate(texts) if len(request.positions)]
+    if placed:
+        hits += page.at([texts[at][1].positions for at in placed], [(bases[at], bases[at + 1]) for at in placed])
     several: list[list[Range]] = [[] for _ in texts]
     number, base, limit, last = -1, 0, 0, -1
     for start, end, term in sorted(hits):
@@ -97,15 +99,12 @@ class _JoinedTexts:
 
     Attributes:
         raw: One ASCII character for each character of the text, and a newline at the end.
-        tokens: Every token of the blanked chunks.
-        located: ``(chunk, start, end)`` of every part of these chunks, where ``chunk`` is the start of the chunk.
-            Start and end are equal for a part without a place.
+        blanked: Where each of these chunks begins, and what was read there.
     """
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self.tokens: list[Hit] = []
-        self.located: list[tuple[int, int, int]] = []
+        self.blanked: list[tuple[int, _Chunk]] = []
         if text.isascii():
             self._bytes = bytearray(f"{text}\n".encode("ascii"))
         else:
@@ -132,9 +131,7 @@ class _JoinedTexts:
             while read[end] in _IN_CHUNK:
                 end += 1
             locate = _located_short if end - start <= analysis.MAX_TERM else _located
-            tokens, located = locate(self._text[start:end])
-            self.tokens += [(start + a, start + b, term) for a, b, term in tokens]
-            self.located += [(start + chunk, start + a, start + b) for chunk, a, b in located]
+            self.blanked.append((start, locate(self._text[start:end])))
             read[start:end] = b" " * (end - start)
 
     def of_terms(self, terms: frozenset[str]) -> list[Hit]:
@@ -146,7 +143,13 @@ class _JoinedTexts:
         return [
             *(self._literally(plain, terms) if len(plain) < _MANY else self._among_words(terms)),
             *self._with_signs(signs),
-            *[token for token in self.tokens if token[2] in terms],
+            *[
+                (start + a, start + b, term)
+                for start, chunk in self.blanked
+                if not terms.isdisjoint(chunk.terms)
+                for a, b, term in chunk.tokens
+                if term in terms
+            ],
         ]
 
     def _with_signs(self, terms: Sequence[str]) -> list[Hit]:
@@ -200,36 +203,47 @@ class _JoinedTexts:
         """
         raw, hits = self.raw, list[Hit]()  # raw[-1], a newline, also stands for raw before 0
         joined = self._bytes.translate(None, _JOINERS).lower().decode()
-        kept = np.frombuffer(self._bytes.translate(_KEPT), np.uint8)
+        kept = np.frombuffer(self._bytes.translate(_KEPT), bool)
         places = np.flatnonzero(kept)  # of each character of `joined`
-        for term in plain:
-            done, at = 0, joined.find(term)
+        for start, alike in groupby(sorted(plain), key=lambda term: term[:_SHARED]):
+            done, at, forms = 0, joined.find(start), list(alike)
             while at >= 0:
-                place, stop = places.item(at), places.item(at + len(term) - 1) + 1
-                before, after = raw[place - 1].isalnum(), raw[stop].isalnum()
-                if not (before or after) and raw[place + 1 : stop] == term[1:]:
-                    hits.append((place, stop, term))
-                elif place >= done and _may_begin(raw, place) and _may_begin(raw, stop):
-                    begin = max(done, raw.rfind(" ", done, place) + 1, raw.rfind("\n", done, place) + 1)
-                    several = analysis.locate_chunks(raw, begin)
-                    base, chunk = next((at, chunk) for at, chunk in several if at + len(chunk) > place)
-                    done = base + len(chunk)
-                    hits += [
-                        (base + a, base + b, token) for token, _, a, b, _ in analysis.locate(chunk) if token in terms
-                    ]
-                at = joined.find(term, at + 1)
+                for term in forms:
+                    if not joined.startswith(term, at):
+                        continue
+                    place, stop = places.item(at), places.item(at + len(term) - 1) + 1
+                    before, after = raw[place - 1].isalnum(), raw[stop].isalnum()
+                    if not (before or after) and raw[place + 1 : stop] == term[1:]:
+                        hits.append((place, stop, term))
+                    elif place >= done and _may_begin(raw, place) and _may_begin(raw, stop):
+                        begin = max(done, raw.rfind(" ", done, place) + 1, raw.rfind("\n", done, place) + 1)
+                        several = analysis.locate_chunks(raw, begin)
+                        base, chunk = next((at, chunk) for at, chunk in several if at + len(chunk) > place)
+                        done = base + len(chunk)
+                        tokens = analysis.locate(chunk)
+                        hits += [(base + a, base + b, token) for token, _, a, b, _ in tokens if token in terms]
+                at = joined.find(start, at + 1)
         return hits
 
-    def at(self, positions: Ints, start: int, end: int) -> list[Hit]:
-        """Return the places of the parts at ``(first, last)`` positions, counted in a piece of the text."""
-        starts, stops, parts = self._runs[:, slice(*self._bounds[0].searchsorted([start, end]).tolist())]
-        located = [row for row in self.located if start <= row[0] < end]
+    def at(self, positions: Sequence[Ints], bounds: Sequence[Range]) -> list[Hit]:
+        """Return the places of the parts at ``(first, last)`` positions of several texts.
+
+        Args:
+            positions: Shape ``(n, 2)`` for each of these texts; position 0 is its first part.
+            bounds: Where each of these texts begins and where the next text does.
+        """
+        starts, stops, parts = self._runs
+        blanked = [(at + base, at + a, at + b) for at, chunk in self.blanked for base, a, b in chunk.parts]
         # Sort runs and parts of blanked chunks by place; `ends` counts the parts up to the end of each.
-        order = np.concatenate([starts, np.asarray([row[0] for row in located], np.int64)]).argsort(kind="stable")
-        counts = np.concatenate([parts, np.ones(len(located), np.int64)])[order]
+        begins = np.concatenate([starts, np.asarray([row[0] for row in blanked], np.int64)])
+        order = begins.argsort(kind="stable")
+        counts = np.concatenate([parts, np.ones(len(blanked), np.int64)])[order]
         ends = counts.cumsum()
-        inside = unique(ranges(*(positions + np.asarray([0, 1])).T))
-        inside = inside[inside < counts.sum()]
+        first, last = np.append(0, ends)[begins[order].searchsorted(bounds)].T  # of each text: which parts it has
+        several = list(map(len, positions))
+        inside = ranges(*(np.concatenate(positions) + first.repeat(several)[:, None] + np.asarray([0, 1])).T)
+        sizes = np.concatenate(positions) @ np.asarray([-1, 1]) + 1
+        inside = unique(inside[inside < last.repeat(several).repeat(sizes)])
         rows, hits = ends.searchsorted(inside, side="right"), list[Hit]()
         for at, number in zip(order[rows].tolist(), (inside - (ends - counts)[rows]).tolist(), strict=True):
             if at < len(starts):
@@ -237,7 +251,7 @@ class _JoinedTexts:
                 a, b = _parts_in(self.raw[begin : stops.item(at)])[number]
                 hits.append((begin + a, begin + b, ""))
             else:
-                hits.append((*located[at - len(starts)][1:], ""))
+                hits.append((*blanked[at - len(starts)][1:], ""))
         return [hit for hit in hits if hit[0] < hit[1]]
 
 
@@ -282,8 +296,9 @@ def _may_begin(text: str, at: int) -> bool:
 
 def _not_signs(codes: npt.NDArray[np.uint32], places: Ints) -> Ints:
     """Return the places of the characters that do not always end a word."""
-    open_codes = [code for code in unique(codes).tolist() if not _is_sign(chr(code))]
-    return places[np.isin(codes, np.asarray(open_codes, np.uint32))]
+    distinct = unique(codes)
+    is_open: Bools = np.asarray([not _is_sign(chr(code)) for code in distinct.tolist()], bool)
+    return places[is_open[distinct.searchsorted(codes)]]
 
 
 @lru_cache(4096)
@@ -295,8 +310,19 @@ def _is_sign(char: str) -> bool:
     )
 
 
-def _located(text: str) -> tuple[list[Hit], list[tuple[int, int, int]]]:
-    """Return the tokens of a text with their places, and for each part ``(chunk, start, end)``.
+class _Chunk(NamedTuple):
+    """What was read of a text: its tokens with their places, ``(chunk, start, end)`` of each part, and its terms.
+
+    ``chunk`` is where the chunk of the part begins. Start and end are equal for a part without a place.
+    """
+
+    tokens: list[Hit]
+    parts: list[tuple[int, int, int]]
+    terms: frozenset[str]
+
+
+def _located(text: str) -> _Chunk:
+    """Read a text.
 
     If normalization changes the text, every token gets the whole text as its place, except for a sign at its start.
     """
@@ -312,7 +338,7 @@ def _located(text: str) -> tuple[list[Hit], list[tuple[int, int, int]]]:
                 parts.append((begin, start, end))
         if len(chunk) > analysis.MAX_LOCATED:
             parts += [(begin, 0, 0)] * (sum(map(len, analysis.split_chunk(chunk))) - len(parts) + before)
-    return tokens, parts
+    return _Chunk(tokens, parts, frozenset([term for _, _, term in tokens]))
 
 
 _located_short = lru_cache(4096)(_located)

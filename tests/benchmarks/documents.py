@@ -7,7 +7,7 @@ process of its own, and measures
   peers, the texts are part of it);
 - unchanged: a refresh of rye that finds nothing to do, beside a bare walk, of each the best round;
 - pages: a page of ten, of rye with its files read, verified and marked but no look for changes, of the peers as the
-  numbers of documents.
+  numbers of documents, and of FTS5 also with the best passage of each, marked.
 
 The documents are of this project's own pages, put together anew: blocks of prose, lists, tables and code. What they
 have in common with real skills is numbers, taken from 3,414 of them: how long they are, how many words are their own,
@@ -34,16 +34,16 @@ import numpy as np
 from rye import Registry
 from rye.items.model import Item, ItemId, ItemType
 from tests.benchmarks import report
-from tests.benchmarks.asking import Query, queries
+from tests.benchmarks.asking import SENTENCE, Query, queries
 from tests.benchmarks.corpus import SEED, Vocabulary
 from tests.benchmarks.ours import text_of
-from tests.benchmarks.peers import peers
+from tests.benchmarks.peers import Fts5Previews, peers
 from tests.benchmarks.refresh import walk
 
 PAGES = Path(__file__).resolve().parents[2] / "items" / "knowledge" / "rye"
 SKILLS = Path(".claude", "skills")
-KINDS = ("term common", "term medium", "and", "or3", "phrase")
-ENGINES = ("rye", "FTS5", "tantivy")
+KINDS = ("term common", "term medium", "and", "or3", "phrase", SENTENCE)
+ENGINES = ("rye", "FTS5", Fts5Previews.name, "tantivy")
 
 MEDIAN_BYTES, SPREAD, LEAST_BYTES, MOST_BYTES = 5_740, 0.79, 620, 91_000
 """Of a document: a log-normal distribution, cut; the mean is 7,800 bytes."""
@@ -131,7 +131,7 @@ def child(name: str, folder: Path, rounds: int) -> None:
     place.mkdir(mode=0o700)
     more: dict[str, Any] = {}
     registry = Registry(project, user=folder / "home", bundles=(), cache_dir=place)
-    peer = next((one for one in peers() if one.name == name), None)
+    peer = next((one for one in (*peers(), Fts5Previews()) if one.name == name), None)
     began = time.perf_counter()
     if peer is None:
         registry.refresh()
@@ -177,7 +177,7 @@ def measure(number: int, *, each: int, rounds: int, folder: Path) -> dict[str, A
         [{"kind": one.kind, "words": one.words} for one in queries(some, Documents().vocabulary, each, KINDS)]
     )
     size = sum(path.stat().st_size for path in (folder / "project").rglob("*.md"))
-    installed = {"rye", *(peer.name for peer in peers())}
+    installed = {"rye", Fts5Previews.name, *(peer.name for peer in peers())}
     found = {}
     for name in (each for each in ENGINES if each in installed):
         command = [sys.executable, "-m", "tests.benchmarks.documents", "--child", name, str(folder)]

@@ -54,6 +54,8 @@ class Fts5(Peer):
     """SQLite's full-text index, without a copy of the text; a table beside it holds what is filtered by."""
 
     name = "FTS5"
+    _holds = ", content=''"
+    _row = "docs.rowid"
 
     def __init__(self, *, columns: bool = False) -> None:
         super().__init__(columns=columns)
@@ -64,7 +66,7 @@ class Fts5(Peer):
         names = ", ".join(self.columns)
         with closing(sqlite3.connect(folder / "index.db")) as base, base:
             base.execute("CREATE TABLE kinds (id INTEGER PRIMARY KEY, type TEXT)")
-            base.execute(f"CREATE VIRTUAL TABLE docs USING fts5({names}, content='', detail=full)")
+            base.execute(f"CREATE VIRTUAL TABLE docs USING fts5({names}{self._holds}, detail=full)")
             base.executemany("INSERT INTO kinds VALUES (?, ?)", ((number, kind) for number, kind, _ in rows))
             marks = ", ?" * len(self.columns)
             insert = f"INSERT INTO docs (rowid, {names}) VALUES (?{marks})"  # noqa: S608 - our own column names
@@ -81,7 +83,7 @@ class Fts5(Peer):
                 plain, (self.text_of(query),)
             )  # fmt: skip
             count = f"SELECT count(*) FROM {source}"  # noqa: S608 - one of the two above
-            page = f"SELECT docs.rowid FROM {source} ORDER BY rank LIMIT 10 OFFSET ?"  # noqa: S608 - as above
+            page = f"SELECT {self._row} FROM {source} ORDER BY rank LIMIT 10 OFFSET ?"  # noqa: S608 - as above
             total = base.execute(count, given).fetchone()[0]
             return Answer(total, tuple(row[0] for row in base.execute(page, (*given, query.offset))))
 
@@ -91,7 +93,7 @@ class Fts5(Peer):
         """Return a query in the language of FTS5."""
         quoted = [f'"{word}"' for word in query.words]
         match query.kind:
-            case "or3":
+            case "or3" | "sentence":  # of a sentence, most words are enough for rye, and one is misspelt
                 return " OR ".join(quoted)
             case "phrase":
                 return " + ".join(quoted)
@@ -101,6 +103,14 @@ class Fts5(Peer):
                 return f"{quoted[0]} *"
             case _:
                 return " AND ".join(quoted)
+
+
+class Fts5Previews(Fts5):
+    """The same with a copy of the text, and for each hit of the page the best 32 words with the matches marked."""
+
+    name = "FTS5 with snippets"
+    _holds = ""
+    _row = "docs.rowid, snippet(docs, -1, '[', ']', '…', 32)"
 
 
 class Whoosh(Peer):
