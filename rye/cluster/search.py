@@ -44,14 +44,14 @@ from rye.search.binder import Binder
 from rye.search.bound import Bound, has_verdict
 from rye.search.context import SearchContext
 from rye.search.expand import edits
-from rye.search.facets import FACETS, Facet, require_facets
+from rye.search.facets import require_facets
 from rye.search.fields import weights_for
 from rye.search.fusion import fuse, shown_as
 from rye.search.page import Hit, Hydrator, PageBuilder
 from rye.search.predicates import States
 from rye.search.relax import Dictionary, relax
-from rye.search.request import Request
-from rye.search.results import SearchResponse, SearchResult, SearchWarning
+from rye.search.request import FACETS, Request
+from rye.search.results import Facet, SearchResponse, SearchResult, SearchWarning
 from rye.search.rewrite import ANY_LIMIT, Plan, read_query, visible_query
 from rye.search.score import Evaluation
 from rye.search.semantic import hybrid_match, required_part, texts_of

@@ -24,7 +24,7 @@ import re
 from functools import lru_cache
 
 from rye.errors import QueryError
-from rye.query.ast import And, Parsed, Phrase, Word, children, fold, walk, with_children
+from rye.query.ast import And, Everything, Parsed, Phrase, Word, children, fold, walk, with_children
 from rye.query.escaping import OPERATORS, is_field_name
 from rye.query.limits import MAX_CHARS, MAX_LEAVES
 from rye.query.tree import as_words, dump, loosen, to_dict, without_question_marks
@@ -72,12 +72,14 @@ def parse(text: str, *, lenient: bool = False) -> Parsed:
 
 
 def _parse_bare(text: str) -> Parsed | None:
-    """Parse ASCII letters, digits and spaces, or one phrase of them, without the grammar; None for any other query.
+    """Parse ASCII letters, digits and spaces, one phrase of them, or ``*`` without the grammar; None for other queries.
 
     Most queries are like that, and importing Lark and building its tables takes 70 ms, a tenth of a short command.
     """
     if len(text) > MAX_CHARS:
         return None
+    if text.strip(" ") in ("", "*"):
+        return Parsed(text, Everything())
     if quoted := _BARE_PHRASE.fullmatch(text):
         return Parsed(text, Phrase(quoted[2], span=quoted.span(1)))
     if not _BARE_WORDS.fullmatch(text):

@@ -15,7 +15,6 @@ from rye.registry.lookup import find_item, why_of
 from rye.registry.state import Indexes, State
 from rye.registry.vectors import VectorIndexes
 from rye.search.context import SearchContext
-from rye.search.engine import Search
 from rye.search.request import Request, SectionRequest
 from rye.search.results import SearchResponse, SectionResponse
 from rye.trust.trust_store import system_clock
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from rye.registry.reports import LoadedItem
     from rye.registry.skills import FoundSkill
     from rye.registry.stats import Stats
+    from rye.search.engine import Search
     from rye.search.explain import QueryReading, Why
 
 T = TypeVar("T")
@@ -101,15 +101,21 @@ class _OfState(NamedTuple):
     state: State
     context: Callable[[State, Request], SearchContext]
 
+    def prepared(self, request: Request) -> Search:
+        """Return a search that has not run yet."""
+        from rye.search.engine import Search  # here, because a command that shows an item does not search
+
+        return Search(request, self.context(self.state, request))
+
     def ranked(self, request: Request) -> list[str]:
         """Return ``type:id`` of the first hits, without reading their files."""
-        search = Search(request, self.context(self.state, request))
+        search = self.prepared(request)
         docs = search.answer(search.read(), search.allowed()).top.docs[: request.limit].tolist()
         return [":".join(search.reader.key_of(doc)) for doc in docs]
 
     def search(self, request: Request) -> SearchResponse:
         """Run a search."""
-        return Search(request, self.context(self.state, request)).run()
+        return self.prepared(request).run()
 
 
 class LocalEngine:
@@ -146,7 +152,7 @@ class LocalEngine:
             return self._answer(request.space, work)
 
     def _searched(self, request: Request, state: State) -> SearchResponse:
-        return Search(request, self._context(state, request)).run()
+        return _OfState(state, self._context).search(request)
 
     def sections(self, request: SectionRequest) -> SectionResponse:
         """Answer a search for sections."""
@@ -171,7 +177,7 @@ class LocalEngine:
         from rye.search.explain import read_of
 
         def work(state: State) -> QueryReading:
-            reading = read_of(Search(request, self._context(state, request)))
+            reading = read_of(_OfState(state, self._context).prepared(request))
             return replace(reading, warnings=(*state.warnings, *reading.warnings))
 
         return self.ask(work)

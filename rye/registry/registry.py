@@ -100,7 +100,8 @@ class Registry:
             promptly.
         embedder: What turns texts into vectors: ``wordllama``, ``none``, ``ollama:MODEL@URL``, ``openai:MODEL@URL``, or
             an object; None takes ``$RYE_EMBEDDER``, else the user's ``config/search.yaml``.
-        embed_seconds: Approximate seconds that a search spends on missing vectors; the next search makes more.
+        embed_seconds: Approximate seconds that a search spends on missing vectors; the next search makes more. With 0
+            it makes none and does not re-rank.
         index: Address of a registry on a cluster to search instead; what a cluster cannot do raises an error.
         may_choose_index: If ``index`` is None, take it from ``$RYE_INDEX`` or the user's settings.
         only_trusted: Only see trusted items, except in :meth:`verify`, :meth:`check` and signing.

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from rye._report import Report
 from rye.index.reader import Reader
-from rye.search.facets import FacetRequest, count_all
+from rye.search.facets import count_all
 from rye.search.predicates import States
+from rye.search.request import FacetRequest
 from rye.trust.trust_store import system_clock
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from rye.items.model import TYPE_NAMES
 from rye.query import OPERATORS
 from rye.registry.engine import Engine, Pages
 from rye.registry.reports import LoadedItem
-from rye.search.request import Request, SectionRequest, make_request
+from rye.search.request import FACETS, Request, SectionRequest, make_request
 from rye.search.results import SearchResponse, SearchWarning, SectionResponse
 from rye.trust.model import Verdict
 
@@ -269,7 +269,6 @@ def _texts(clauses: Iterable[Clause]) -> Iterator[str]:
 
 def _own_fields() -> set[Any]:
     """Return the names of fields, filters and facets that exist whatever the items contain."""
-    from rye.search.facets import FACETS
     from rye.search.fields import ALIASES, KEYWORD_FIELDS, STATES, TEXT_FIELDS
 
     return {*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *STATES, *FACETS, "date_from", "date_to"}

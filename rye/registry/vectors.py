@@ -149,10 +149,23 @@ class VectorIndexes:
         except UnavailableError:  # invalid settings: whoever needs the embedder reports them
             return True
 
-    @cached_property
+    @property
     def reranker(self) -> Reranker | None:
-        """The re-ranker of hits: MiniLM if it is installed, together with the default embedder; else None."""
-        if isinstance(self._named, GuardedEmbedder) or self._choice[0].kind != "wordllama" or not has_minilm():
+        """The re-ranker of hits: MiniLM if it is installed, together with the default embedder; else None.
+
+        None as well if a search may spend no time on vectors, because loading the model takes longer than searching.
+
+        Raises:
+            UnavailableError: The package has other weights than those that rye knows.
+        """
+        if isinstance(self._second_model, UnavailableError):
+            raise self._second_model
+        return self._second_model
+
+    @cached_property
+    def _second_model(self) -> Reranker | UnavailableError | None:
+        is_default = not isinstance(self._named, GuardedEmbedder) and self._choice[0].kind == "wordllama"
+        if not (self._seconds and is_default and has_minilm()):
             return None
         try:
             embedder = open_embedder(Choice("minilm"))
@@ -162,8 +175,7 @@ class VectorIndexes:
                 embedder, self._seconds, DigestVectors(folder, f"{embedder.model} of {RECIPE}", embedder.dimensions)
             )
         except UnavailableError as error:
-            self._warnings.append(f"not re-ranked: {error.message}")
-            return None
+            return error
 
     @cached_property
     def _settings(self) -> Choice:

@@ -29,6 +29,7 @@ class Where:
         may_choose_index: Whether the environment or the user's settings may name that registry.
         max_staleness: Seconds for which searches reuse a scan of the spaces.
         only_trusted: Only see trusted items, except in verifying and signing.
+        embed_seconds: As in :class:`rye.Registry`.
     """
 
     project: Path | None = None
@@ -40,6 +41,7 @@ class Where:
     may_choose_index: bool = False
     max_staleness: float = 0.0
     only_trusted: bool = False
+    embed_seconds: float = EMBED_SECONDS.default
 
     def layout(self) -> Layout:
         """Return the layout of the spaces, for commands that need no index and so should not load the engine.
@@ -79,7 +81,7 @@ class Where:
             clients=self.clients or None,
             progress=progress,
             cancelled=cancelled,
-            embed_seconds=EMBED_SECONDS.default,
+            embed_seconds=self.embed_seconds,
             index=self.index,
             may_choose_index=self.may_choose_index,
             only_trusted=self.only_trusted,

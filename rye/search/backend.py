@@ -13,12 +13,14 @@ from rye.search.bind import searched_fields
 from rye.search.bound import Bound, has_relations
 from rye.search.context import SearchContext
 from rye.search.docset import Docs
-from rye.search.facets import Facet, FacetRequest, count_facets
+from rye.search.facets import count_facets
 from rye.search.fields import Weights, weights_for
 from rye.search.order import Order, Top, ranked
 from rye.search.page import Hydrator, PageBuilder
 from rye.search.predicates import States
 from rye.search.relax import Dictionary
+from rye.search.request import FacetRequest
+from rye.search.results import Facet
 from rye.search.score import Evaluation, KnownTerms
 
 _NOTHING: Ints = np.empty(0, np.int64)

@@ -394,9 +394,9 @@ class Search:
         if scores.hybrid and plan.words and len(named := self._named(candidates, plan)) and docs:
             exact = unique(exact, named)
         docs = docs | self.backend.as_docs(exact)
-        reranker = self.context.embeddings.reranker if request.sort_by == "score" else None
-        if reranker and not request.mode.fusion.min_combined_score:  # the limit applies to the scores that are shown
-            scores = self._reranked(scores, docs, reranker)
+        # a least score applies to the scores that are shown, so these stay
+        if request.sort_by == "score" and not request.mode.fusion.min_combined_score:
+            scores = self._reranked(scores, docs)
         answer = self.ordered(self.matched(request.mode.name, scores.query, docs, exact, similar=scores))
         if not answer.total and not answer.matched.hidden and not request.mode.narrows:
             self._warnings.append(semantic.fallback_warning(scores.why_no_hit()))
@@ -422,22 +422,24 @@ class Search:
                 name = "hybrid"
         return request._replace(mode=request.mode._replace(name=name))
 
-    def _reranked(self, scores: SemanticScores, docs: Docs, reranker: Reranker) -> SemanticScores:
-        """Return the scores after a second model has compared the best hits that are shown with the query."""
-        shown = docs if self.request.include_superseded else self.hide(docs)[0]
-        non_manual = self.backend.without_manual(shown) if self.manual_last else shown
-        numbers = (non_manual or shown).numbers
-        hydrator, total = self.page_builder(scores.query).hydrator, scores.fused.total.copy()
-        before, digest = scores.scores(numbers), self.reader.content_digest
+    def _reranked(self, scores: SemanticScores, docs: Docs) -> SemanticScores:
+        """Return the scores after a second model, if there is one, compared the best hits shown with the query."""
         try:
-            done = reranker.rerank(
-                *(scores.text, numbers, before),
-                digest=digest,
-                text=hydrator.beginning,
-                may_embed=not self.request.offset,
-            )
+            reranker = self.context.embeddings.reranker
+            return scores if reranker is None else self._reranked_by(reranker, scores, docs)
         except UnavailableError as error:
             self._warnings.append(f"not re-ranked: {error.message}")
             return scores
+
+    def _reranked_by(self, reranker: Reranker, scores: SemanticScores, docs: Docs) -> SemanticScores:
+        shown = docs if self.request.include_superseded else self.hide(docs)[0]
+        non_manual = self.backend.without_manual(shown) if self.manual_last else shown
+        numbers, total = (non_manual or shown).numbers, scores.fused.total.copy()
+        done = reranker.rerank(
+            *(scores.text, numbers, scores.scores(numbers)),
+            digest=self.reader.content_digest,
+            text=self.page_builder(scores.query).hydrator.beginning,
+            may_embed=not self.request.offset,
+        )
         total[np.searchsorted(scores.docs, numbers)] = done.scores
         return scores._replace(fused=scores.fused._replace(total=total), reranked=done)

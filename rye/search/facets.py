@@ -6,11 +6,10 @@ lists its items. Values are shown folded, as they are compared.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,35 +20,10 @@ from rye.index.schema import SEPARATOR
 from rye.index.segment import Segment
 from rye.index.verdict_cache import VERDICT_NAMES
 from rye.items.model import TYPE_NAMES
-from rye.options.model import refuse
 from rye.search.fields import nearest
 from rye.search.predicates import States, tally
-
-FACETS: Mapping[str, str] = {
-    "type": "type",
-    "space": "space",
-    "category": "category",
-    "tag": "tags",
-    "verdict": "verdict",
-    "signer": "signer",
-    "installed-from": "installed-from",
-    "tags": "tags",
-    "bundle": "bundle",
-    "format": "format",
-    "client": "client",
-    "author": "author",
-    "version": "version",
-}
-"""Every facet that does not depend on the items, with the key it is counted by."""
-
-MAX_FACETS = 20
-"""Facets of one search."""
-MAX_FACET_VALUES = 100
-"""Values listed of one facet."""
-DEFAULT_FACET_VALUES = 10
-
-_ASKED = re.compile(r"(?P<name>[^:,]+)(?::(?P<most>\d{1,9}))?")
-_HINT = f"name them like 'type' or 'tag:25', which lists 25 values (1 to {MAX_FACET_VALUES})"
+from rye.search.request import FACETS, FacetRequest
+from rye.search.results import Facet
 
 
 class Values(NamedTuple):
@@ -99,55 +73,6 @@ class Values(NamedTuple):
         if not len(self.owners):
             return np.zeros(0, np.int64), without
         return np.add.reduceat(chosen[self.owners], self.bounds[:-1], dtype=np.int64), without
-
-
-class FacetRequest(NamedTuple):
-    """A facet to count, and how many of its values to list."""
-
-    name: str
-    most: int
-
-
-class Facet(NamedTuple):
-    """The numbers of matches that have each value of a field.
-
-    Attributes:
-        values: The most frequent values, each with its number of matches; ties in order of the value.
-        other_values: How many further values there are.
-        others: The sum of their numbers.
-        missing: Matches without a value.
-    """
-
-    values: tuple[tuple[str, int], ...]
-    other_values: int = 0
-    others: int = 0
-    missing: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the four attributes; each value with its number is an object."""
-        values = [{"value": value, "count": count} for value, count in self.values]
-        return {"values": values, "other_values": self.other_values, "others": self.others, "missing": self.missing}
-
-
-def read_facets(given: Any) -> tuple[FacetRequest, ...]:
-    """Read facet names: a sequence, or one text with commas. Each name may end with ``:N``.
-
-    Raises:
-        ArgumentError: ``bad-facets``.
-    """
-    parts = given.split(",") if isinstance(given, str) else [] if given is None else given
-    if not isinstance(parts, Sequence) or not all(isinstance(part, str) for part in parts):
-        refuse(("facets",), "is", repr(given), _HINT, valid=list(FACETS))
-    requests: dict[str, FacetRequest] = {}
-    for part in parts if any(parts) else ():
-        match = _ASKED.fullmatch(part.strip())
-        most = int(match["most"] or DEFAULT_FACET_VALUES) if match else 0
-        if match is None or not 1 <= most <= MAX_FACET_VALUES:
-            refuse(("facets",), "has", f"{part!r}, which cannot be read", _HINT, valid=list(FACETS))
-        requests[match["name"]] = FacetRequest(match["name"], most)
-    if len(requests) > MAX_FACETS:
-        refuse(("facets",), "has", f"{len(requests)} names", f"name at most {MAX_FACETS}", valid=list(FACETS))
-    return tuple(requests.values())
 
 
 def require_facets(requests: Sequence[FacetRequest], metadata_keys: Collection[str]) -> None:

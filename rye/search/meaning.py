@@ -66,7 +66,11 @@ class Embeddings(Protocol):
 
     @property
     def reranker(self) -> Reranker | None:
-        """The model that re-ranks hits; None if no second model is installed."""
+        """The model that re-ranks hits; None if no second model is installed.
+
+        Raises:
+            UnavailableError: It cannot be used.
+        """
 
     def meaning(self, reader: Reader) -> Meaning:
         """Return the vectors of a reader's items, after making those that are missing.

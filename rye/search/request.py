@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rye.items.scope import Scope, parse_scope
@@ -18,7 +19,6 @@ from rye.options.model import (
     refuse,
 )
 from rye.options.search import MAX_QUERY, BoostParts, ProximityParts, SearchOptions, SectionOptions
-from rye.search.facets import FacetRequest, read_facets
 from rye.search.fusion import Fusion
 
 MAX_SEMANTIC_LIMIT = 100
@@ -32,8 +32,41 @@ _QUERY = Parameter("Text in the query language", "", name="query", longest=MAX_Q
 MANUAL = "rye/"
 """Prefix of the ids of rye's own items."""
 
+FACETS: Mapping[str, str] = {
+    "type": "type",
+    "space": "space",
+    "category": "category",
+    "tag": "tags",
+    "verdict": "verdict",
+    "signer": "signer",
+    "installed-from": "installed-from",
+    "tags": "tags",
+    "bundle": "bundle",
+    "format": "format",
+    "client": "client",
+    "author": "author",
+    "version": "version",
+}
+"""Every facet that does not depend on the items, with the key it is counted by."""
+
+MAX_FACETS = 20
+"""Facets of one search."""
+MAX_FACET_VALUES = 100
+"""Values listed of one facet."""
+DEFAULT_FACET_VALUES = 10
+
+_ASKED = re.compile(r"(?P<name>[^:,]+)(?::(?P<most>\d{1,9}))?")
+_HINT = f"name them like 'type' or 'tag:25', which lists 25 values (1 to {MAX_FACET_VALUES})"
+
 EACH = 5
 """Items and sections considered per section requested."""
+
+
+class FacetRequest(NamedTuple):
+    """A facet to count, and how many of its values to list."""
+
+    name: str
+    most: int
 
 
 class Mode(NamedTuple):
@@ -201,3 +234,24 @@ def make_section_request(query: str, given: Mapping[str, Any]) -> SectionRequest
         hint = "they are parts of the score; together they may be 1 at most"
         raise ParameterError("bad-authority-weight", weights, "is", f"{both:g} together", hint=hint)
     return request
+
+
+def read_facets(given: Any) -> tuple[FacetRequest, ...]:
+    """Read facet names: a sequence, or one text with commas. Each name may end with ``:N``.
+
+    Raises:
+        ArgumentError: ``bad-facets``.
+    """
+    parts = given.split(",") if isinstance(given, str) else [] if given is None else given
+    if not isinstance(parts, Sequence) or not all(isinstance(part, str) for part in parts):
+        refuse(("facets",), "is", repr(given), _HINT, valid=list(FACETS))
+    requests: dict[str, FacetRequest] = {}
+    for part in parts if any(parts) else ():
+        match = _ASKED.fullmatch(part.strip())
+        most = int(match["most"] or DEFAULT_FACET_VALUES) if match else 0
+        if match is None or not 1 <= most <= MAX_FACET_VALUES:
+            refuse(("facets",), "has", f"{part!r}, which cannot be read", _HINT, valid=list(FACETS))
+        requests[match["name"]] = FacetRequest(match["name"], most)
+    if len(requests) > MAX_FACETS:
+        refuse(("facets",), "has", f"{len(requests)} names", f"name at most {MAX_FACETS}", valid=list(FACETS))
+    return tuple(requests.values())

@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from rye._report import Report, as_json
 from rye.items.model import Symbol
-from rye.search.facets import Facet
 from rye.trust.model import Signature
 
 
@@ -142,6 +141,27 @@ class SearchResult(Report):
 
 
 _OPTIONAL = ("explain", "similarity", "hybrid")
+
+
+class Facet(NamedTuple):
+    """The numbers of matches that have each value of a field.
+
+    Attributes:
+        values: The most frequent values, each with its number of matches; ties in order of the value.
+        other_values: How many further values there are.
+        others: The sum of their numbers.
+        missing: Matches without a value.
+    """
+
+    values: tuple[tuple[str, int], ...]
+    other_values: int = 0
+    others: int = 0
+    missing: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the four attributes; each value with its number is an object."""
+        values = [{"value": value, "count": count} for value, count in self.values]
+        return {"values": values, "other_values": self.other_values, "others": self.others, "missing": self.missing}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

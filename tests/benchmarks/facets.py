@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 
 from rye.search.context import SearchContext
 from rye.search.engine import Search
-from rye.search.facets import count_facets, read_facets
-from rye.search.request import make_request
+from rye.search.facets import count_facets
+from rye.search.request import make_request, read_facets
 from rye.search.rewrite import read_query
 from tests.benchmarks import report
 from tests.benchmarks.asking import KINDS, Query, queries

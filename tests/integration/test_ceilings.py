@@ -21,6 +21,12 @@ import numpy as np
 import pytest
 
 from rye.index.container import Container
+from rye.mcp.calls import Call
+from rye.mcp.server import App
+from rye.mcp.startup import Options
+from rye.mcp.tools.table import TOOLS
+from rye.mcp.tools.tool import Work
+from rye.registry.where import Where
 from rye.trust.model import Verdict
 from tests.support.mcp_server import environment
 from tests.support.samples import Samples
@@ -53,6 +59,9 @@ QUERIES = {
 }
 """Each query, and the most that a second search for it costs, with its page of ten."""
 
+CALLED, ANSWER = 5_090, 3_020
+"""Most calls of Python functions that a call of ``rye_search`` makes, and most bytes of its answer with five hits."""
+
 VERIFIED = 141
 """Most calls of Python functions for each item of a verification."""
 
@@ -77,7 +86,8 @@ STARTS = {
     "verify": (94, {"click", "cryptography", "yaml"}),
     "search release": (153, {"click", "cryptography", "numpy", "yaml"}),
     "hook claude": (151, {"click", "cryptography", "numpy", "yaml"}),
-    "show knowledge:ops/item7": (163, {"click", "cryptography", "numpy", "yaml"}),
+    "show knowledge:ops/item7": (146, {"click", "cryptography", "numpy", "yaml"}),
+    "list": (158, {"click", "cryptography", "numpy", "yaml"}),
 }
 """A command in a new process: most modules of rye that it loads, and the large libraries that it may load."""
 
@@ -139,6 +149,23 @@ def test_a_query_makes_no_more_calls_and_sorts_than_it_did(sim: SpaceSim, name: 
     found = cost()
     assert found.calls <= most.calls
     assert found.sorts <= most.sorts
+
+
+def test_a_call_of_rye_search_costs_no_more_than_it_did(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the server does between reading a request and writing its answer, which the client's model reads."""
+    for name, value in environment(sim).items():
+        monkeypatch.setenv(name, value)
+    projects = App(Options((sim.project,), Where(max_staleness=600.0))).projects
+    try:
+        for _ in range(4):
+            with counted() as cost:
+                answer = TOOLS["rye_search"].run(Work(projects, Call()), {"query": "third release", "limit": 5})
+            found = cost()
+    finally:
+        projects.close()
+    assert len((answer.structured_content or {})["results"]) == 5
+    assert found.calls <= CALLED
+    assert len(answer.model_dump_json(by_alias=True, exclude_none=True)) <= ANSWER
 
 
 def test_a_verified_item_makes_no_more_calls_than_it_did(samples: Samples) -> None:

@@ -75,7 +75,7 @@ def _context(data: bytes, threshold: float) -> str:
     if event.get("hook_event_name", _EVENT) != _EVENT or not event["prompt"].strip():
         return ""
     with chdir(event.get("cwd") or "."):
-        response = ask(Where(), lambda registry: _search(registry, event["prompt"][:_PROMPT]))
+        response = ask(Where(embed_seconds=0), lambda registry: _search(registry, event["prompt"][:_PROMPT]))
     lines = [] if response is None else list(_lines(response, threshold))
     head = f"Items that may help, each signed by somebody the user trusts; {own_name()} show NAME prints one:"
     return "\n".join([head, *lines]) if lines else ""

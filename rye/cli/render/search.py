@@ -23,8 +23,7 @@ from rye.trust.trust_entry import OWN
 if TYPE_CHECKING:
     from rye.search.clauses import Clause
     from rye.search.explain import QueryReading, SimilarityReport, Why
-    from rye.search.facets import Facet
-    from rye.search.results import ClauseTrace, SearchResponse, SearchResult, SectionHit, SectionResponse
+    from rye.search.results import ClauseTrace, Facet, SearchResponse, SearchResult, SectionHit, SectionResponse
 
 _INDENT = "    "
 _BAR = 24

@@ -18,6 +18,7 @@ from rye.embedding.choice import Choice
 from rye.embedding.loader import open_embedder
 from rye.embedding.protocol import Embedder
 from rye.errors import UnavailableError
+from tests.support.spacesim import SpaceSim
 
 WIDTH, INNER, HEADS, LAYERS, PLACES = 8, 16, 2, 2, 12
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "deploy", "a", "service", "bake", "bread", "the"]
@@ -141,3 +142,16 @@ def test_attack_weights_under_the_name_of_a_known_model_are_refused() -> None:
     """A package that carries other weights than those of all-MiniLM-L6-v2 is refused before they are parsed."""
     with pytest.raises(UnavailableError, match="not those of all-MiniLM-L6-v2"):
         open_embedder(Choice("minilm"))
+
+
+@pytest.mark.usefixtures("package")
+def test_a_search_that_may_make_no_vectors_does_not_load_the_second_model(tmp_path: Path) -> None:
+    """Loading it takes longer than a search, so ``rye hook`` does without. The weights are unknown, which warns."""
+    sim = SpaceSim(tmp_path / "spaces")
+    sim.write("project", "knowledge/undo.md", "# Undo\n\nHow to undo a deploy of the shop.\n")
+    sim.registry().embed()
+    several = [
+        sim.registry(embed_seconds=seconds).search("how can I undo a deploy", mode="hybrid") for seconds in (0, 5)
+    ]
+    assert all(response.results[0].similarity for response in several)
+    assert [any("not re-ranked" in warning for warning in one.warnings) for one in several] == [False, True]
