@@ -30,7 +30,7 @@ from rye.index.arrays import Array
 from rye.index.terms import Strings
 
 MAGIC = b"RYEARR01"
-FORMAT_VERSION = 27
+FORMAT_VERSION = 28
 FULL_CHECK_BYTES = 8 << 20
 """Files up to this size are checked completely whenever they are opened."""
 

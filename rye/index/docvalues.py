@@ -96,15 +96,22 @@ def name_key(item_id: str) -> str:
 
 
 def rank_arrays(ids: Sequence[str], types: Sequence[int], paths: Sequence[str]) -> Arrays:
-    """Return the rank of every document in the two fixed orders: by id, type and path, and by name."""
+    """Return the rank of every document in the two fixed orders: by id, type and path, and by name.
+
+    Also returns the documents that share type and id with another one.
+    """
     distinct, places = ranked(ids)
     rows = [places]  # sort keys for lexsort, the least significant first
+    twins = np.zeros(len(ids), bool)
     if len(distinct) < len(ids):
         kinds = ranked(TYPE_NAMES)[1][np.asarray(types, np.int64)]
         rows = [ranked(paths)[1], kinds, places]
     by_id = np.lexsort(rows)
+    if len(distinct) < len(ids):
+        equal = ~np.diff([kinds[by_id], places[by_id]]).any(axis=0)  # to the next one
+        twins[by_id[1:][equal]] = twins[by_id[:-1][equal]] = True
     by_name = by_id[np.argsort(ranked(list(map(name_key, ids)))[1][by_id], kind="stable")]
-    return {"doc.rank": _places(by_id), "doc.name": _places(by_name)}
+    return {"doc.rank": _places(by_id), "doc.name": _places(by_name), "doc.twins": smallest(np.flatnonzero(twins))}
 
 
 def _places(order: Ints) -> Array:

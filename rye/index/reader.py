@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rye.index.arrays import Bools, Ints, unique
-from rye.index.schema import HIDDEN_STATES, SEPARATOR, TEXT_FIELDS
+from rye.index.schema import HIDDEN_STATES, TEXT_FIELDS
 from rye.index.store import LiveSegment, Snapshot
 from rye.items.model import TYPE_NAMES
 from rye.spaces.bundles import is_own
@@ -195,13 +195,8 @@ class Reader:
 
     def having(self, key: str, value: str) -> Ints:
         """Return the live documents with one exact keyword term, ascending."""
-        matches, text = [], f"{key}{SEPARATOR}{value}"
-        for part in self.parts:
-            term = part.segment.keywords.find(text)
-            if term >= 0:
-                docs = part.segment.keyword_docs(np.asarray([term]))
-                matches.append(docs[part.live[docs]] + part.base)
-        return np.concatenate(matches) if matches else _NONE
+        several = [(part, docs) for part in self.parts if len(docs := part.segment.having(key, value))]
+        return np.concatenate([docs[part.live[docs]] + part.base for part, docs in several]) if several else _NONE
 
     @cached_property
     def hidden(self) -> dict[str, Ints]:

@@ -185,18 +185,17 @@ def _metadata_key(key: str) -> str:
     return "" if name in RESERVED_KEYS else name
 
 
-OWN_KEYS = ("key", "path", "id", "name", "title")
+OWN_KEYS = ("id", "name", "title")
 """Keys whose values identify an item, so nearly every item has different ones."""
 
 
 def keyword_terms(key: str, values: Sequence[str]) -> list[str]:
-    """Return the keyword terms of many values of one key; values are folded unless the key is ``key``."""
+    """Return the keyword terms of many values of one key, folded."""
     start, text = f"{key}{SEPARATOR}", "\n".join(values)
     if not values or not _is_usual(text, values):
-        return [start + (clean(value) if key == "key" else fold_value(value)) for value in values]
+        return [start + fold_value(value) for value in values]
     # fold and prefix all at once; folding plain ASCII is lower-casing
-    text = text if key == "key" else text.lower()
-    return (start + text.replace("\n", f"\n{start}")).split("\n")
+    return (start + text.lower().replace("\n", f"\n{start}")).split("\n")
 
 
 def _is_usual(text: str, values: Sequence[str]) -> bool:

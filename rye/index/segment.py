@@ -16,6 +16,7 @@ entry.postings/.doc   E + 1    documents of keyword e are ``entry.doc[entry.post
 doc.lengths           F × N    parts per field
 doc.type/.time        N        item type, time of last change (NaN: unknown)
 doc.rank/.name        N        place by id and by name (:func:`rye.index.docvalues.rank_arrays`)
+doc.twins             few      documents that share type and id with another one, ascending
 id.offsets/buffer     N        item ids
 path*                 N        what follows the id in the path (:class:`rye.index.docvalues.Paths`)
 evidence.*            N        what the bytes prove (:class:`rye.index.evidence_column.EvidenceColumn`)
@@ -27,6 +28,7 @@ Every whole number is in the smallest unsigned dtype that holds its column.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import cached_property
 from pathlib import Path
 
@@ -39,6 +41,7 @@ from rye.index.container import SYMPTOMS, Container, DamagedError
 from rye.index.docvalues import Paths
 from rye.index.edges import EdgeColumns
 from rye.index.evidence_column import EvidenceColumn
+from rye.index.key_values import KeyValues
 from rye.index.postings import POSITION_BITS, Norms, make_norms
 from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS
 from rye.index.terms import perhaps_near
@@ -48,6 +51,11 @@ EXTENSION = ".ryx"
 
 Selection = Ints | slice
 """Numbers of postings: an array or a slice."""
+
+_PATH = "path"
+"""The key whose values follow from the paths, so that no keyword terms are stored."""
+
+_NONE = np.empty(0, np.int64)
 
 _FEW = 16
 """Up to this many terms, copy runs of postings one by one. For the two most frequent terms of 20,000 documents that
@@ -98,6 +106,8 @@ class Segment(Container):
             self._term_length, self._term_letters = self.array("term.length"), self.array("term.letters")
             self._stem_hash, self._stem_term = self.array("stem.hash"), self.array("stem.term")
             self.rank, self.name_rank = self.array("doc.rank"), self.array("doc.name")
+            self._twins = self.array("doc.twins")
+            self._values: dict[str, KeyValues] = {}
             self.keywords = self.strings("entry")
             self.keyword_bounds, self.keyword_owners = self.array("entry.postings"), self.array("entry.doc")
             sizes = self.term_postings.item(-1), len(self._tf), self._term_positions.item(-1)
@@ -238,24 +248,71 @@ class Segment(Container):
         """Return the range of keyword terms with this key."""
         return self.keywords.prefix_range(f"{key}{SEPARATOR}")
 
-    def keyword_postings(self, key: str) -> tuple[int, Ints, Numbers]:
-        """Return ``(first, bounds, docs)`` of the keyword terms with a key.
+    def having(self, key: str, value: str) -> Ints:
+        """Return the documents that have one exact keyword value."""
+        if key == _PATH:
+            values = self.values(key)
+            return values.docs(np.asarray([at])) if (at := values.find(value)) >= 0 else _NONE
+        at = self.keywords.find(f"{key}{SEPARATOR}{value}")
+        return self.keyword_docs(np.asarray([at])) if at >= 0 else _NONE
 
-        The documents of term ``first + i`` are ``docs[bounds[i] : bounds[i + 1]]``.
-        """
-        low, high = self.keyword_range(key)
-        borders = self.keyword_bounds[low : high + 1].astype(np.int64)
-        return low, borders - borders[0], self.keyword_owners[borders[0] : borders[-1]]
+    def values(self, key: str) -> KeyValues:
+        """Return all values of a key with their documents."""
+        if key not in self._values:
+            if key == _PATH:
+                self._values[key] = KeyValues.of_documents(key, self.paths.everything)
+            else:
+                low, high = self.keyword_range(key)
+                borders = self.keyword_bounds[low : high + 1].astype(np.int64)
+                owners = self.keyword_owners[borders[0] : borders[-1]]
+                self._values[key] = KeyValues(key, self.keywords, low, borders - borders[0], owners)
+        return self._values[key]
+
+    # documents by id, through the stored order
 
     @cached_property
+    def _by_id(self) -> Ints:
+        """All documents in the order of their ids."""
+        order = np.empty(self.docs, np.int64)
+        order[self.rank] = np.arange(self.docs)
+        return order
+
+    def _place(self, item_id: bytes) -> int:
+        """Return how many documents have an id, as UTF-8, that is less than this one."""
+        offsets, buffer, order = self.ids.offsets, self.ids.buffer, self._by_id
+
+        def id_at(place: int) -> bytes:
+            doc = order.item(place)
+            return bytes(buffer[offsets.item(doc) : offsets.item(doc + 1) - 1])
+
+        return bisect_left(range(self.docs), item_id, key=id_at)
+
+    def with_id(self, item_id: str) -> Ints:
+        """Return the documents with exactly this id, by type and path."""
+        wanted = item_id.encode("utf-8", "surrogatepass")
+        first = stop = self._place(wanted)
+        while stop < self.docs and self.ids.raw(self._by_id.item(stop)) == wanted:
+            stop += 1
+        return self._by_id[first:stop]
+
+    def below(self, prefix: str) -> Ints:
+        """Return the documents whose ids begin with a text, which is not empty."""
+        start = prefix.encode("utf-8", "surrogatepass")
+        return self._by_id[self._place(start) : self._place(start[:-1] + bytes([start[-1] + 1]))]
+
+    def copies_of(self, kind: int, item_id: str) -> Ints:
+        """Return the documents with this type number and id, by path."""
+        docs = self.with_id(item_id)
+        return docs[self.types[docs] == kind] if len(docs) else docs
+
+    @property
     def has_duplicates(self) -> bool:
         """Whether two of its documents have the same type and id."""
-        first, last = self.keyword_range("key")
-        return last - first < self.docs
+        return len(self._twins) > 0
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """All keys of keyword terms, found by jumping from one to the next."""
+        """All keys of keyword terms but the path, found by jumping from one to the next."""
         keys, at = [], 0
         while at < len(self.keywords):
             key = self.keywords[at].partition(SEPARATOR)[0]

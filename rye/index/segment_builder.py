@@ -56,7 +56,7 @@ from rye.index.schema import (
 from rye.index.segment import Segment
 from rye.index.stems import stem_arrays
 from rye.index.terms import Strings, signature_arrays
-from rye.items.model import TYPE_NAMES, TYPE_NUMBER, Item
+from rye.items.model import TYPE_NUMBER, Item
 from rye.items.relations import Edge
 from rye.trust.model import Evidence
 
@@ -281,9 +281,7 @@ class DocumentWriter:
 
     def keywords_and_edges(self) -> Arrays:
         """Return the arrays of keyword terms and references."""
-        columns = self.columns
-        keys = [f"{TYPE_NAMES[kind]}:{item_id}" for kind, item_id in zip(columns.types, columns.ids, strict=True)]
-        own = (keys, columns.paths, columns.ids, self._names, self._titles)
+        own = (self.columns.ids, self._names, self._titles)
         owners, texts = list(self._docs), []
         for key, values in zip(OWN_KEYS, own, strict=True):  # not interned, because nearly all are distinct
             owners.append(np.flatnonzero(np.fromiter(map(bool, values), bool, len(values))))

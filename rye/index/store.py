@@ -31,8 +31,8 @@ from rye.index.cache_folder import LOCK_SUFFIX, files_in, hold_lock, remove, try
 from rye.index.container import SYMPTOMS, DamagedError, opener
 from rye.index.file_list import INDEX_NAME, FileList, SegmentRow
 from rye.index.merge import merge, to_merge
-from rye.index.schema import SEPARATOR, clean
 from rye.index.segment import EXTENSION, Segment
+from rye.items.model import TYPE_NUMBER
 
 logger = logging.getLogger(__name__)
 
@@ -62,9 +62,8 @@ class LiveSegment(NamedTuple):
 
     def having_key(self, item_type: str, item_id: str) -> list[int]:
         """Return its live documents with this type and id, ascending."""
-        at = self.segment.keywords.find(f"key{SEPARATOR}{clean(f'{item_type}:{item_id}')}")
-        docs = self.segment.keyword_docs(np.asarray([at])).tolist() if at >= 0 else []
-        return [doc for doc in docs if self.live[doc] and self.segment.ids[doc] == item_id]
+        copies = self.segment.copies_of(TYPE_NUMBER[item_type], item_id).tolist()
+        return sorted(doc for doc in copies if self.live[doc])
 
 
 @dataclass(frozen=True, slots=True)

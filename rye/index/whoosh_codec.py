@@ -23,9 +23,9 @@ from rye.errors import UnavailableError
 from rye.index.arrays import Ints
 from rye.index.file_list import INDEX_NAME, SegmentRow
 from rye.index.postings import POSITION_BITS
-from rye.index.schema import FIELD_NUMBER, SEPARATOR, TEXT_FIELDS
+from rye.index.schema import FIELD_NUMBER, TEXT_FIELDS
 from rye.index.segment import EXTENSION, Segment
-from rye.items.model import TYPE_NAMES
+from rye.items.model import TYPE_NAMES, TYPE_NUMBER
 
 
 class ColumnarSegment(base.Segment):  # type: ignore[misc]
@@ -117,7 +117,10 @@ class _WhooshTerms(base.TermsReader):  # type: ignore[misc]
             docs, fields = segment.places(postings)
             kept = fields == FIELD_NUMBER[fieldname]
             return docs[kept], postings[kept]
-        term_number = segment.keywords.find(word if fieldname == "entry" else f"key{SEPARATOR}{word}")
+        if fieldname == "key":
+            kind, _, item_id = word.partition(":")
+            return (np.sort(segment.copies_of(TYPE_NUMBER[kind], item_id)) if kind in TYPE_NUMBER else none), none
+        term_number = segment.keywords.find(word)
         return (segment.keyword_docs(np.asarray([term_number])) if term_number >= 0 else none), none
 
     def __contains__(self, term: tuple[str, bytes]) -> bool:
@@ -127,13 +130,14 @@ class _WhooshTerms(base.TermsReader):  # type: ignore[misc]
         return [*FIELD_NUMBER, "entry", "key"]
 
     def _texts(self, fieldname: str, start: bytes = b"") -> Iterator[bytes]:
+        if fieldname == "key":
+            ids = zip(self._segment.types.tolist(), self._segment.ids.everything, strict=True)
+            keys = {f"{TYPE_NAMES[kind]}:{item_id}" for kind, item_id in ids}
+            yield from sorted(text for key in keys if (text := key.encode("utf-8", "surrogatepass")) >= start)
+            return
         table = self._segment.terms if fieldname in FIELD_NUMBER else self._segment.keywords
-        prefix = f"key{SEPARATOR}".encode() if fieldname == "key" else b""
-        for at in range(table.lower_bound(prefix + start), len(table)):
-            raw = table.raw(at)
-            if not raw.startswith(prefix):
-                return
-            text = raw.removeprefix(prefix)
+        for at in range(table.lower_bound(start), len(table)):
+            text = table.raw(at)
             if (fieldname, text) in self:
                 yield text
 

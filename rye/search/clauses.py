@@ -13,7 +13,6 @@ from rye.query import ast
 from rye.search import bound
 from rye.search.bind import bind
 from rye.search.engine import Search
-from rye.search.facets import Values
 from rye.search.fields import RELATION_FIELDS, STATES, TEXT_FIELDS, canonical
 from rye.search.positions import PositionBudget
 from rye.search.term import Term
@@ -164,9 +163,9 @@ class ClauseExplainer:
         if name == "installed-from":
             folder = part.segment.ids[local].partition("/")[0]
             return self.search.backend.states.sources(part.root).get(folder, "missing")
-        values = Values.of_key(part.segment, name).of(local)
+        values = part.segment.values(name).of(local)
         if name == "updated" and not values:
-            values = Values.of_key(part.segment, "created").of(local)
+            values = part.segment.values("created").of(local)
         return _listed(values)
 
     def _related(self, name: str) -> str:

@@ -9,70 +9,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
 from rye.errors import ArgumentError
-from rye.index.arrays import Bools, Ints, Numbers
+from rye.index.arrays import Ints
 from rye.index.reader import Part, Reader
-from rye.index.schema import SEPARATOR
-from rye.index.segment import Segment
 from rye.index.verdict_cache import VERDICT_NAMES
 from rye.items.model import TYPE_NAMES
 from rye.search.fields import nearest
 from rye.search.predicates import States, tally
 from rye.search.request import FACETS, FacetRequest
 from rye.search.results import Facet
-
-
-class Values(NamedTuple):
-    """The values of one key in one segment, ascending and numbered from 0.
-
-    Attributes:
-        segment: The segment.
-        key: The key.
-        first: The number of the first value's keyword term.
-        bounds, owners: The documents with value ``v`` are ``owners[bounds[v] : bounds[v + 1]]``, never empty.
-    """
-
-    segment: Segment
-    key: str
-    first: int
-    bounds: Ints
-    owners: Numbers
-
-    @classmethod
-    def of_key(cls, segment: Segment, key: str) -> Values:
-        """Return the values of a key."""
-        return cls(segment, key, *segment.keyword_postings(key))
-
-    def names(self, numbers: Ints) -> list[str]:
-        """Return the values with the given numbers."""
-        start = len(self.key) + len(SEPARATOR)
-        return [entry[start:] for entry in self.segment.keywords.take(numbers + self.first)]
-
-    def find(self, name: str) -> int:
-        """Return the number of a value, or -1."""
-        at = self.segment.keywords.find(f"{self.key}{SEPARATOR}{name}")
-        return at - self.first if at >= 0 else -1
-
-    def of(self, doc: int) -> list[str]:
-        """Return the values of one document."""
-        return self.names(np.searchsorted(self.bounds, np.flatnonzero(self.owners == doc), side="right") - 1)
-
-    def tally(self, chosen: Bools) -> tuple[Ints, int]:
-        """Return how many of the chosen documents have each value, and how many have none.
-
-        Args:
-            chosen: Shape ``(docs,)``: the documents.
-        """
-        has_any = np.zeros(len(chosen), bool)
-        has_any[self.owners] = True
-        without = int(np.count_nonzero(chosen & ~has_any))
-        if not len(self.owners):
-            return np.zeros(0, np.int64), without
-        return np.add.reduceat(chosen[self.owners], self.bounds[:-1], dtype=np.int64), without
 
 
 def require_facets(requests: Sequence[FacetRequest], metadata_keys: Collection[str]) -> None:
@@ -148,7 +96,7 @@ def _by_entry(key: str, split: Sequence[tuple[Part, Ints]], most: int) -> Facet:
     rows = []
     missing = 0
     for part, docs in split:
-        values = Values.of_key(part.segment, key)
+        values = part.segment.values(key)
         chosen = np.zeros(part.segment.docs, bool)
         chosen[docs] = True
         counts, without = values.tally(chosen)

@@ -39,8 +39,8 @@ from rye.index.arrays import (
 )
 from rye.index.edges import UNSURE, EdgeColumns, Keys
 from rye.index.reader import Part, Reader
-from rye.index.schema import SEPARATOR, fold_values
-from rye.index.terms import Strings, literal
+from rye.index.schema import fold_values
+from rye.index.terms import Strings
 from rye.index.verdict_cache import cached_arrays
 from rye.items.model import TYPE_NUMBER
 from rye.items.references import BY_NAME, TYPE_BITS, TYPED
@@ -176,12 +176,11 @@ class Graph:
         return unique(self.items_of(docs))
 
     def _having(self, key: str, glob: str) -> Ints:
-        """Return the live documents with a keyword entry that matches a glob."""
+        """Return the live documents with a value of a key that matches a glob."""
         pieces = [_NOTHING]
         for part in self._parts:
-            entries = part.segment.keywords
-            within = entries.prefix_range(f"{key}{SEPARATOR}{literal(glob)}")
-            docs = part.segment.keyword_docs(entries.matching(f"{key}{SEPARATOR}{glob}", within=within))
+            values = part.segment.values(key)
+            docs = values.docs(values.matching(glob))
             pieces.append(docs[part.live[docs]] + part.base)
         return np.concatenate(pieces)
 

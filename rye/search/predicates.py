@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from rye.index.arrays import Bools, Ints, Numbers, pack, unique
 from rye.index.reader import Part, Reader
-from rye.index.schema import FIELD_NUMBER, HIDDEN_STATES, SEPARATOR, fold_value
+from rye.index.schema import FIELD_NUMBER, HIDDEN_STATES, fold_value
 from rye.index.segment import Segment
-from rye.index.terms import Strings, escape
+from rye.index.terms import Strings
 from rye.index.verdict_cache import VERDICT_NUMBER, VerdictColumn, column_name, verdict_column
 from rye.items.model import TYPE_NAMES, TYPE_NUMBER
 from rye.items.scope import Scope
@@ -198,15 +198,13 @@ class States:
         """The documents of skills by the source they were installed from: in their metadata, else in a record."""
         docs_by_source = dict[str, list[Ints]]()
         for part in self._reader.parts:
-            entries, low, high = part.segment.keywords, *part.segment.keyword_range(_STATED)
-            is_stated = np.zeros(part.segment.docs, bool)
-            for number in range(low, high):
-                docs = part.segment.keyword_docs(np.asarray([number]))
+            stated, is_stated = part.segment.values(_STATED), np.zeros(part.segment.docs, bool)
+            for number, source in enumerate(stated.names(np.arange(stated.size))):
+                docs = stated.docs(np.asarray([number]))
                 is_stated[docs] = True
-                docs_by_source.setdefault(entries[number].partition(SEPARATOR)[2], []).append(docs + part.base)
+                docs_by_source.setdefault(source, []).append(docs + part.base)
             for folder, source in self.sources(part.root).items():
-                if (at := entries.find(f"skill{SEPARATOR}{fold_value(folder)}")) >= 0:
-                    docs = part.segment.keyword_docs(np.asarray([at]))
+                if len(docs := part.segment.having("skill", fold_value(folder))):
                     docs_by_source.setdefault(source, []).append(docs[~is_stated[docs]] + part.base)
         return {source: unique(*several) for source, several in docs_by_source.items()}
 
@@ -221,13 +219,13 @@ class States:
 
         ``known`` is a part that has one.
         """
-        entry, sources = f"key{SEPARATOR}{item_type}:{item_id}", list[str]()
+        sources = list[str]()
         for part in self._everywhere.parts:
             segment = part.segment
             if known is not None and segment is known.segment and not segment.has_duplicates:
                 sources.append(part.root.source)
-            elif (at := segment.keywords.find(entry)) >= 0:
-                docs = segment.keyword_docs(np.asarray([at]))
+            else:
+                docs = segment.copies_of(TYPE_NUMBER[item_type], item_id)
                 sources += [part.root.source] * int(part.live[docs].sum())
         return sources
 
@@ -258,28 +256,22 @@ def _shadowing(everywhere: Reader) -> dict[str, Bools]:
     The masks are kept as long as the reader, because comparing the keys of 90,000 items takes 0.15 s.
     """
     if everywhere not in _kept_shadowing:
-        keys = [_living(part) for part in everywhere.parts]
+        living = [np.flatnonzero(part.live) for part in everywhere.parts]
+        keys = [
+            list(zip(part.segment.types[docs].tolist(), part.segment.ids.take(docs), strict=True))
+            for part, docs in zip(everywhere.parts, living, strict=True)
+        ]
         ranks = {root.source: rank for rank, (root, _) in enumerate(everywhere.snapshots)}
         places = [ranks[part.root.source] for part in everywhere.parts]
         masks = {state: np.zeros(everywhere.size, bool) for state in ("shadowed", "shadowing")}
-        for part, own_keys, place in zip(everywhere.parts, keys, places, strict=True):
+        for part, docs, own_keys, place in zip(everywhere.parts, living, keys, places, strict=True):
             higher = {key for other, rank in zip(keys, places, strict=True) if rank < place for key in other}
             lower = {key for other, rank in zip(keys, places, strict=True) if rank > place for key in other}
             for state, keys_elsewhere in (("shadowed", higher), ("shadowing", lower)):
-                entries = np.asarray(sorted(own_keys[key] for key in own_keys.keys() & keys_elsewhere), np.int64)
-                docs = part.segment.keyword_docs(entries) if len(entries) else entries
-                masks[state][docs[part.live[docs]] + part.base] = True
+                is_elsewhere = np.fromiter(map(keys_elsewhere.__contains__, own_keys), bool, len(own_keys))
+                masks[state][docs[is_elsewhere] + part.base] = True
         _kept_shadowing[everywhere] = masks
     return _kept_shadowing[everywhere]
-
-
-def _living(part: Part) -> dict[str, int]:
-    """Return ``type:id`` → number of the keyword entry, for every live document of one segment."""
-    first, bounds, docs = part.segment.keyword_postings("key")
-    if not len(docs):
-        return {}
-    entries = first + np.flatnonzero(np.logical_or.reduceat(part.live[docs], bounds[:-1]))
-    return dict(zip(part.segment.keywords.take(entries), entries.tolist(), strict=True))
 
 
 def accepted(reader: Reader, node: bound.Filter, states: States) -> Bools:
@@ -326,12 +318,10 @@ def in_scope(reader: Reader, scope: Scope) -> Bools:
     for part in reader.parts:
         mask = part.segment.types == TYPE_NUMBER[scope.item_type]
         if scope.prefix:
-            entries, start = part.segment.keywords, f"key{SEPARATOR}{scope.item_type}:"
-            numbers = list(range(*entries.prefix_range(f"{start}{scope.prefix}")))
-            if scope.itself and (at := entries.find(f"{start}{scope.itself}")) >= 0:
-                numbers.append(at)
             below = np.zeros(part.segment.docs, bool)
-            below[part.segment.keyword_docs(np.asarray(numbers, np.int64))] = True
+            below[part.segment.below(scope.prefix)] = True
+            if scope.itself:
+                below[part.segment.with_id(scope.itself)] = True
             mask &= below
         masks.append(mask)
     return np.concatenate(masks)
@@ -341,21 +331,15 @@ def _by_value(reader: Reader, node: bound.Has | bound.Glob | bound.Similar | bou
     """Return a mask of the live documents with a keyword value that the node accepts."""
     docs_by_part = []
     for part in reader.parts:
-        entries = part.segment.keywords
-        low, high = part.segment.keyword_range(node.name)
+        values = part.segment.values(node.name)
+        numbers = np.arange(values.size)
         match node:
-            case bound.Has():
-                ids = np.arange(low, high)
             case bound.Glob(pattern=pattern):
-                ids = entries.matching(f"{escape(node.name)}{SEPARATOR}{pattern}", within=(low, high))
+                numbers = values.matching(pattern)
             case bound.Similar(text=text, distance=distance):
-                prefix = len(f"{node.name}{SEPARATOR}")
-                found_at = similar(text, [entry[prefix:] for entry in entries.take(np.arange(low, high))], distance)
-                ids = low + np.asarray(list(found_at), np.int64)
+                numbers = np.asarray(list(similar(text, values.names(numbers), distance)), np.int64)
             case bound.Between():
                 accepts = between(node.kind, node.low, node.high, include=(node.include_low, node.include_high))
-                start = len(node.name) + len(SEPARATOR)
-                values = enumerate(entries.take(np.arange(low, high)), start=low)
-                ids = np.asarray([at for at, entry in values if accepts(entry[start:])], np.int64)
-        docs_by_part.append(part.segment.keyword_docs(ids))
+                numbers = np.asarray([at for at, name in enumerate(values.names(numbers)) if accepts(name)], np.int64)
+        docs_by_part.append(values.docs(numbers))
     return reader.mark(docs_by_part)

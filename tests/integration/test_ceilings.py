@@ -49,7 +49,7 @@ class Cost(NamedTuple):
 
 QUERIES = {
     "a rare word": ("zebra", Cost(648, 3)),
-    "a common word, a page of ten": ("release", Cost(1460, 5)),
+    "a common word, a page of ten": ("release", Cost(1500, 5)),
     "AND": ("release AND number7", Cost(1490, 15)),
     "OR of three": ("number7 OR number8 OR number9", Cost(2520, 35)),
     "a phrase": ('"the third release"', Cost(2400, 67)),
@@ -70,7 +70,7 @@ LOOKED = {"open": 8, "scandir": 20, "path.realpath": 44}
 
 BYTES = {
     "doc": 21,
-    "entry": 128,
+    "entry": 63,
     "evidence": 137,
     "id": 14,
     "key": 17,

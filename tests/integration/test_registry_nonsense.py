@@ -242,7 +242,7 @@ def test_an_error_that_does_not_come_of_damage_is_raised_after_one_attempt(
         raise ValueError(message)
 
     registry = sim.registry(cache_dir=shutil.copytree(sim.cache, tmp_path / "cache"))
-    monkeypatch.setattr("rye.registry.engine.Search", broken)
+    monkeypatch.setattr("rye.search.engine.Search", broken)
     generations = []
     for _ in range(3):
         with pytest.raises(ValueError, match="fault of the program") as caught:

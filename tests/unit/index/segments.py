@@ -59,11 +59,9 @@ def evidence(one: Item) -> Evidence:
 def keyword_entries(one: Item, where: ItemPlace) -> list[tuple[str, str]]:
     """Return the ``(key, value)`` entries that an item must have, each once."""
     pairs = [
-        ("key", f"{one.type}:{one.id}"),
         ("type", str(one.type)),
         ("space", where.space),
         ("bundle", where.bundle),
-        ("path", where.path),
         ("id", one.id),
         ("name", one.name),
         ("title", one.title),
@@ -78,7 +76,7 @@ def keyword_entries(one: Item, where: ItemPlace) -> list[tuple[str, str]]:
     for count, (key, value) in enumerate(flatten(one.metadata)):
         if count < MAX_METADATA_VALUES and clean(key) and clean(key) not in RESERVED_KEYS:
             pairs.append((clean(key), value))
-    folded = ((key, clean(value) if key == "key" else fold_value(value)) for key, value in pairs if value)
+    folded = ((key, fold_value(value)) for key, value in pairs if value)
     return list(dict.fromkeys(folded))
 
 
