@@ -12,7 +12,7 @@ double, so there are few, and each document is merged only logarithmically often
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -61,20 +61,17 @@ def to_merge(sizes: Sequence[int], deleted: Sequence[int]) -> list[int]:
     return sorted(chosen)
 
 
-def merge(
-    parts: Sequence[tuple[Segment, Bools]], path: Path, *, keywords: Callable[[], Arrays | None] = lambda: None
-) -> int:
+def merge(parts: Sequence[tuple[Segment, Bools]], path: Path) -> int:
     """Write the live documents of several segments, in their order, as one; return their number.
 
     Args:
         parts: The segments, each with a mask of its live documents.
         path: The file to write.
-        keywords: Returns the result of :func:`merge_keywords` if it was computed elsewhere.
     """
     check_cancelled()
     segments = [segment for segment, _ in parts]
     keeps = [np.flatnonzero(live) for _, live in parts]  # per source: old numbers of the live documents, ascending
-    renumber = renumbered([live for _, live in parts])
+    renumber = _renumbered([live for _, live in parts])
     docs = sum(map(len, keeps))
     # the largest first: references, then postings
     edges, columns = EdgeWriter(), Columns()
@@ -86,7 +83,7 @@ def merge(
     ordered, pieces = merge_postings(segments, renumber)
     arrays = pack_terms(ordered, pieces, path.parent)
     release_memory()
-    arrays |= references | (keywords() or merge_keywords(segments, renumber))
+    arrays |= references | _merge_keywords(segments, renumber)
     release_memory()
     check_cancelled()
     for segment, keep in zip(segments, keeps, strict=True):
@@ -98,7 +95,7 @@ def merge(
     return docs
 
 
-def renumbered(several: Sequence[Bools]) -> list[Ints]:
+def _renumbered(several: Sequence[Bools]) -> list[Ints]:
     """Return the new number of every document of several segments, given masks of the live ones; -1 if deleted."""
     bases = ends_of([int(live.sum()) for live in several]).tolist()
     return [np.where(live, np.cumsum(live) - 1 + base, -1) for live, base in zip(several, bases, strict=False)]
@@ -226,7 +223,7 @@ def _borders(counts: Ints) -> list[int]:
     return cuts
 
 
-def merge_keywords(segments: Sequence[Segment], renumber: Sequence[Ints]) -> Arrays:
+def _merge_keywords(segments: Sequence[Segment], renumber: Sequence[Ints]) -> Arrays:
     """Return the arrays of keyword terms of segments, given the new numbers of their documents."""
     documents, owners, tables = [], [], []
     for segment, new in zip(segments, renumber, strict=True):

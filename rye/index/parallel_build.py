@@ -13,19 +13,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from rye._process import Worker, await_answer, check_cancelled, cores, release_memory, serve, spread, start_workers
+from rye._process import check_cancelled, cores, release_memory, serve, spread, start_workers
 from rye.errors import ItemError
-from rye.index import container
-from rye.index.arrays import Arrays
 from rye.index.cache_folder import files_in
 from rye.index.file_list import Problem
-from rye.index.merge import merge, merge_keywords, renumbered
+from rye.index.merge import merge
 from rye.index.schema import ItemPlace
 from rye.index.segment import Segment
 from rye.index.segment_builder import SegmentBuilder
@@ -153,13 +151,11 @@ def build(task: BuildTask, *, processes: int | None = None) -> Iterator[BuildRes
                 task.report(sum(len(piece.paths) for piece in pieces[: len(results)]))
         release_memory()
         runs = [task.folder / result.run for result in results if result.run]
-        # a new worker helps to join, because one that has read files keeps much memory
-        with start_workers(min(count - 1, 1) if runs else 0, __name__, call) as workers:
-            yield BuildResult(
-                partial(join, runs, workers=workers) if runs else None,
-                frozenset(path for result in results for path in result.same),
-                tuple(problem for result in results for problem in result.problems),
-            )
+        yield BuildResult(
+            partial(join, runs) if runs else None,
+            frozenset(path for result in results for path in result.same),
+            tuple(problem for result in results for problem in result.problems),
+        )
     finally:
         for path in files_in(task.folder, RUNS):
             path.unlink(missing_ok=True)
@@ -217,42 +213,13 @@ def _read_piece(root: Root, folder: Path, piece: _Piece) -> _Read:
     return _Read(run.name, same, problems)
 
 
-def join(runs: Sequence[Path], path: Path, *, workers: Sequence[Worker] = ()) -> int:
+def join(runs: Sequence[Path], path: Path) -> int:
     """Write the documents of several segments, in their order, as one; return their number.
-
-    Args:
-        runs: The files of the segments.
-        path: The file to write.
-        workers: Processes that answer with :func:`call`. The first one merges keyword terms meanwhile; with 100,000
-            short items that takes 1.3 of 2.8 s.
 
     Raises:
         CancelledError: The work was cancelled.
     """
-    other = runs[0].with_name(f"run-{uuid.uuid4().hex}.ryx")
-    answers = []
-    with suppress(OSError):  # the worker has ended
-        answers = [worker.ask(partial(_write_keywords, other, list(runs))) for worker in workers[:1]]
-
-    def keywords() -> Arrays | None:
-        with suppress(OSError):
-            return container.Container(other).arrays() if any(map(await_answer, answers)) else None
-        return None
-
-    try:
-        return merge([(segment, segment.all_live()) for segment in map(Segment, runs)], path, keywords=keywords)
-    finally:
-        other.unlink(missing_ok=True)
-
-
-def _write_keywords(path: Path, runs: Sequence[Path]) -> bool:
-    """Write the merged keyword terms of segments to a file; runs in a worker."""
-    segments = list(map(Segment, runs))
-    arrays = merge_keywords(segments, renumbered([segment.all_live() for segment in segments]))
-    container.write(path, arrays, {}, durable=False)
-    del segments, arrays
-    release_memory()  # the worker is done while its parent goes on
-    return True
+    return merge([(segment, segment.all_live()) for segment in map(Segment, runs)], path)
 
 
 def call(task: Callable[[], R]) -> R:

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 import rye.query
-from rye._process import cores, start_workers
+from rye._process import cores
 from rye.index.file_list import FileList, Files
-from rye.index.parallel_build import ALONE_BELOW, PIECES_EACH, call, join
+from rye.index.parallel_build import ALONE_BELOW, PIECES_EACH, join
 from rye.index.reader import Reader
 from rye.index.schema import ItemPlace
 from rye.index.segment_builder import SegmentBuilder
@@ -119,8 +119,7 @@ def _write(rows: Sequence[Row], folder: Path, path: Path) -> int:
     for helper in helpers:
         helper.join()
         assert helper.exitcode == 0
-    with start_workers(processes - 1, "rye.index.parallel_build", call) as workers:
-        count = join([run for _, run in pieces], path, workers=workers)
+    count = join([run for _, run in pieces], path)
     for _, run in pieces:
         run.unlink()
     return count
