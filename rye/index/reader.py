@@ -20,7 +20,6 @@ from rye.index.arrays import Bools, Ints, unique
 from rye.index.schema import HIDDEN_STATES, TEXT_FIELDS
 from rye.index.store import LiveSegment, Snapshot
 from rye.items.model import TYPE_NAMES
-from rye.spaces.bundles import is_own
 from rye.spaces.model import Root
 
 Floats = npt.NDArray[np.float64]
@@ -202,12 +201,6 @@ class Reader:
     def hidden(self) -> dict[str, Ints]:
         """The live documents, ascending, in each state that is hidden by default."""
         return {state: self.having("is", state) for state in HIDDEN_STATES}
-
-    @cached_property
-    def manual(self) -> Ints:
-        """The documents of rye's own items, ascending."""
-        own = [np.arange(part.base, part.base + part.segment.docs) for part in self.parts if is_own(part.root)]
-        return np.concatenate([_NONE, *own])
 
     @cached_property
     def withdrawn(self) -> Ints:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
@@ -246,7 +247,7 @@ class ClusterEngine:
             name, hits = generation.name_of(name), FetchedHits(generation, scratch, lists)
             reader, _ = hits.indexed(hits.named(name))
             with _left_out(hits):
-                loaded = load_item(reader, load.trust, name, space, read=hits.read)
+                loaded = load_item(reader, load.trust, name, find_item(reader, name, space or "all"), read=hits.read)
         note = _NAMED_BY_THE_CLUSTER.format(self.cluster.address)
         listed = (*dict.fromkeys(filter(None, hits.not_as_listed.values())), *lists.warnings)
         warnings = (*loaded.warnings, *hits.left_out, *filter(None, [current.gap]), *listed, note)
@@ -275,9 +276,8 @@ class ClusterEngine:
             generation = current.generation
             item, hits = generation.name_of(item), FetchedHits(generation, scratch, lists)
             reader = Neighbours(generation, hits, start_of).around(hits.named(item), Direction(direction))
-            relations = relations_of(
-                reader, load.trust, item, direction=direction, depth=depth, limit=limit, read=hits.read
-            )
+            relate = partial(relations_of, direction=direction, depth=depth, limit=limit, read=hits.read)
+            relations = relate(reader, load.trust, item, find_item(reader, item)[0])
         items = tuple(replace(related, path=generation.address_of(related.path)) for related in relations.items)
         note = _RELATED_BY_THE_CLUSTER.format(self.cluster.address)
         warnings = (*load.warnings, *relations.warnings, *hits.left_out, *filter(None, [current.gap]), note)

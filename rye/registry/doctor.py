@@ -312,7 +312,8 @@ def _broken(reader: Reader, trust: TrustSet, items: Sequence[_Item]) -> Iterator
             fix = "write it as YAML: quote a value that has a colon or begins with a sign"
             yield _of_file("front-matter", item, item.read.item.note, fix, line=2)
         if dangling[item.doc]:
-            relations = relations_of(reader, trust, item.ref, direction="out", depth=1, limit=MAX_RELATIONS)
+            start = reader.locate(item.doc)
+            relations = relations_of(reader, trust, item.ref, start, direction="out", depth=1, limit=MAX_RELATIONS)
             broken = [relation for relation in relations.relations if relation.state == "dangling"]
             names = ", ".join(dict.fromkeys(relation.written for relation in broken[:_NAMED]))
             more = f" and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-from rye.errors import NotFoundError
+from rye.errors import ArgumentError, NotFoundError, QueryError
 from rye.index.container import SYMPTOMS, DamagedError
-from rye.registry.lookup import find_item, why_of
+from rye.index.reader import Reader
+from rye.registry.lookup import why_of
 from rye.registry.state import Indexes, State
 from rye.registry.vectors import VectorIndexes
 from rye.search.context import SearchContext
-from rye.search.request import Request, SectionRequest
-from rye.search.results import SearchResponse, SectionResponse
+from rye.search.request import Request, SectionRequest, names_own
+from rye.search.results import SearchResponse, SearchWarning, SectionResponse
+from rye.spaces.bundles import is_own
 from rye.trust.trust_store import system_clock
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from rye.registry.stats import Stats
     from rye.search.engine import Search
     from rye.search.explain import QueryReading, Why
+    from rye.spaces.model import Root
 
 T = TypeVar("T")
 A = TypeVar("A", SearchResponse, SectionResponse)
@@ -152,7 +155,25 @@ class LocalEngine:
             return self._answer(request.space, work)
 
     def _searched(self, request: Request, state: State) -> SearchResponse:
-        return _OfState(state, self._context).search(request)
+        from rye.search.rewrite import AS_WRITTEN, STAGES
+
+        response = _OfState(state, self._context).search(request)
+        is_loose = not response.total or response.stage in set(STAGES) - set(AS_WRITTEN)
+        may_be_own = is_loose and request.space == "all" and state.everywhere.count and not names_own(request)
+        if may_be_own and (count := self._in_manual(state, request)):
+            how = "search in space system, or: rye help WORDS"
+            note = SearchWarning(f"rye's own manual matches as written, in {count} of its items; {how}")
+            return replace(response, warnings=(*response.warnings, note))
+        return response
+
+    def _in_manual(self, state: State, request: Request) -> int:
+        """Return how many of rye's own items match a query as written."""
+        own = Reader([(root, snapshot) for root, snapshot in state.with_own.snapshots if is_own(root)])
+        as_written = request._replace(relax=False, facets=(), mode=request.mode._replace(name="keyword"))
+        search = _OfState(state, lambda *_: replace(self._context(state, request), reader=own)).prepared(as_written)
+        with suppress(QueryError, ArgumentError):  # it asks for what only other items have
+            return search.answer(search.read(), search.allowed()).total
+        return 0
 
     def sections(self, request: SectionRequest) -> SectionResponse:
         """Answer a search for sections."""
@@ -166,9 +187,8 @@ class LocalEngine:
         from rye.search.similar import SimilarSearch
 
         def work(state: State) -> SearchResponse:
-            return SimilarSearch(request, self._context(state, request)).similar_to(
-                *find_item(state.everywhere, item)[0]
-            )
+            part, local = state.find(item)[0]
+            return SimilarSearch(request, self._context(state, request, part.root)).similar_to(part, local)
 
         return self._answer(request.space, work)
 
@@ -187,8 +207,9 @@ class LocalEngine:
         from rye.search.explain import Explainer
 
         def work(state: State) -> Why:
-            copies = find_item(state.everywhere, item)
-            why = why_of(copies, request, item, lambda variant: Explainer(variant, self._context(state, variant)))
+            copies = state.find(item)
+            context = partial(self._context, state, of=copies[0][0].root)
+            why = why_of(copies, request, item, lambda variant: Explainer(variant, context(variant)))
             return replace(why, warnings=(*state.warnings, *why.warnings))
 
         return self.ask(work)
@@ -197,7 +218,10 @@ class LocalEngine:
         """Return one item, verified from its bytes."""
         from rye.registry.load import load_item
 
-        return self.ask(lambda state: load_item(state.everywhere, state.trust.trust, name, space))
+        def work(state: State) -> LoadedItem:
+            return load_item(state.with_own, state.trust.trust, name, state.find(name, space or "all"))
+
+        return self.ask(work)
 
     def refs(self, item: str, *, direction: str, depth: int, limit: int) -> Relations:
         """Return the relations around an item."""
@@ -206,7 +230,7 @@ class LocalEngine:
         relate = partial(relations_of, item=item, direction=direction, depth=depth, limit=limit)
 
         def work(state: State) -> Relations:
-            relations = relate(state.everywhere, state.trust.trust)
+            relations = relate(state.with_own, state.trust.trust, document=state.find(item)[0])
             warnings = (*state.warnings, *relations.warnings)
             return replace(relations, stale=state.stale("all"), warnings=warnings)
 
@@ -230,7 +254,7 @@ class LocalEngine:
 
         def work(state: State) -> DoctorReport:
             engine = _OfState(state, self._context)
-            return diagnose(state.everywhere, state.layout.roots, state.trust.trust, engine, warnings=state.warnings)
+            return diagnose(state.with_own, state.layout.roots, state.trust.trust, engine, warnings=state.warnings)
 
         return self.ask(work)
 
@@ -265,12 +289,20 @@ class LocalEngine:
         took = time.perf_counter() - began
         return replace(response, warnings=warnings, stale=state.stale(space), took_ms=round(took * 1e3, 3))
 
-    def _context(self, state: State, request: Request) -> SearchContext:
-        reader = state.reader(request.space)
+    def _context(self, state: State, request: Request, of: Root | None = None) -> SearchContext:
+        """Return what a search reads: rye's own items only if the request names them, or if there are no others.
+
+        Args:
+            state: The state.
+            request: The request.
+            of: The root of an item that the request is about.
+        """
+        own = names_own(request) or not state.everywhere.count or (of is not None and is_own(of))
+        reader = state.reader(request.space, own=own)
         overrides = [state.ranking.weights.get(root.source, {}) for root, _ in reader.snapshots]
         return SearchContext(
             reader,
-            state.everywhere,
+            state.with_own,
             lambda: state.trust.trust,
             overrides,
             system_clock(),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rye.errors import ItemError
-from rye.index.reader import Reader
+from rye.index.reader import Part, Reader
 from rye.items.hidden import HIDDEN_TEXT
 from rye.items.model import TYPE_NAMES, ItemType
-from rye.registry.lookup import find_item, reading
+from rye.registry.lookup import reading
 from rye.registry.reports import LoadedItem
 from rye.search.predicates import States
 from rye.spaces.lists import warn_beside
@@ -20,22 +20,25 @@ from rye.trust.trust_store import system_clock
 
 
 def load_item(
-    reader: Reader, trust: TrustSet, name: str, space: str | None = None, *, read: Callable[..., ReadItem] = read_item
+    reader: Reader,
+    trust: TrustSet,
+    name: str,
+    documents: Sequence[tuple[Part, int]],
+    *,
+    read: Callable[..., ReadItem] = read_item,
 ) -> LoadedItem:
     """Read one item and verify exactly the bytes returned.
 
     Args:
         reader: A reader over all spaces.
         trust: The trusted keys.
-        name: ``type:id``, or an id that only one type has.
-        space: The space to look in; None and ``all`` take the highest-priority space that has the item.
+        name: The name that the caller used.
+        documents: The documents of the reader that :func:`rye.registry.lookup.find_item` returned for it.
         read: Reads a file as :func:`rye.spaces.signed.read_item` does.
 
     Raises:
-        ArgumentError, NotFoundError: As :func:`rye.registry.lookup.find_item`.
         ItemError: The file cannot be read as an item, or several files of one space are this item.
     """
-    documents = find_item(reader, name, "all" if space is None else space)
     part, local = documents[0]
     kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
     paths = sorted(copy.segment.paths[number] for copy, number in documents if copy.root is part.root)

@@ -13,7 +13,7 @@ from rye.errors import ItemError
 from rye.index.reader import Part, Reader
 from rye.items.model import ItemType
 from rye.items.relations import KINDS, MAX_REFERENCES, edges_of
-from rye.registry.lookup import find_item, reading
+from rye.registry.lookup import reading
 from rye.search.graph import Direction, Graph, RelationWalk, graph_of, walk
 from rye.search.predicates import States
 from rye.spaces.signed import ReadItem, read_item
@@ -94,6 +94,7 @@ def relations_of(
     reader: Reader,
     trust: TrustSet,
     item: str,
+    document: tuple[Part, int],
     *,
     direction: str,
     depth: int,
@@ -105,17 +106,14 @@ def relations_of(
     Args:
         reader: A reader over all spaces.
         trust: The trusted keys.
-        item: The name of the starting item.
+        item: The name that the caller used for the starting item.
+        document: A document of the reader that has it.
         direction: ``in``, ``out`` or ``both``.
         depth: Maximum steps from the item.
         limit: Maximum relations to list.
         read: Reads a file as :func:`rye.spaces.signed.read_item` does.
-
-    Raises:
-        ArgumentError: The name is not valid or is ambiguous.
-        NotFoundError: There is no such item.
     """
-    (part, local), *_ = find_item(reader, item)
+    part, local = document
     graph = graph_of(reader)
     start = graph.item_of(part.base + local)
     walked = walk(graph, start, Direction(direction), depth)

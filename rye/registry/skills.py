@@ -153,7 +153,7 @@ def find_skill(state: State, uri: str) -> FoundSkill:
     space, *parts = [unquote(part) for part in uri[len(SKILL_SCHEME) :].split("/")] if within else [""]
     bundle = parts.pop(0) if space == "system" and parts else ""
     for length in range(min(len(parts), _DEEPEST), 0, -1):
-        documents = list(state.everywhere.having_key("directive", "/".join(parts[:length])))
+        documents = list(state.with_own.having_key("directive", "/".join(parts[:length])))
         in_root = [
             document for document in documents if (document[0].root.space, document[0].root.bundle) == (space, bundle)
         ]

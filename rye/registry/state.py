@@ -18,18 +18,20 @@ from typing import TYPE_CHECKING, TypeVar
 
 from rye._files import write_atomically
 from rye._process import Cancelled, stoppable
-from rye.errors import EnvironmentFault, ItemError
+from rye.errors import EnvironmentFault, ItemError, NotFoundError
 from rye.index import cache_folder
 from rye.index.container import SYMPTOMS, DamagedError, damage_text
-from rye.index.reader import Reader
+from rye.index.reader import Part, Reader
 from rye.index.refresh import Progress, RefreshReport, SpaceIndex
 from rye.index.store import Snapshot
 from rye.items.guarded import load_json
+from rye.registry.lookup import find_item
 from rye.search.settings import Ranking, read_ranking
+from rye.spaces.bundles import is_own
 from rye.spaces.discover import index_of, repository_of
 from rye.spaces.layout import Layout
 from rye.spaces.lists import with_lists
-from rye.spaces.model import Root, stat_of
+from rye.spaces.model import Root, Space, stat_of
 from rye.spaces.uncovered import named_files
 from rye.trust.trust_store import TrustLoad, system_clock
 
@@ -66,12 +68,17 @@ class State:
     when: float
     layout: Layout
     temporary: bool
-    readers: dict[str, Reader] = field(default_factory=dict, repr=False)
+    readers: dict[tuple[str, bool], Reader] = field(default_factory=dict, repr=False)
 
     @property
     def everywhere(self) -> Reader:
-        """A reader over all roots."""
+        """A reader over all roots but that of rye's own items."""
         return self.reader("all")
+
+    @property
+    def with_own(self) -> Reader:
+        """A reader over all roots."""
+        return self.reader("all", own=True)
 
     def reuse_readers(self, before: State | None) -> None:
         """Reuse the readers of an earlier state, with their cached results, if the snapshots are identical."""
@@ -80,15 +87,37 @@ class State:
         if before and len(snapshots) == len(earlier) and all(map(is_, snapshots, earlier)):
             self.readers.update(before.readers)
 
-    def reader(self, space: str) -> Reader:
-        """Return a reader over the roots of one space, or of ``all``. It is made once per space."""
-        if space not in self.readers:
+    def reader(self, space: str, *, own: bool = False) -> Reader:
+        """Return a reader over the roots of one space, or of ``all``. It is made once for each.
+
+        Args:
+            space: The space; rye's own items are in system space.
+            own: Whether they are among the items of all spaces as well.
+        """
+        own = own or space == Space.SYSTEM
+        if (space, own) not in self.readers:
             chosen: list[tuple[Root, Snapshot]] = []
             for root, refreshed in self.refreshed:
-                if refreshed.snapshot is not None and space in ("all", root.space):
+                if refreshed.snapshot is not None and space in ("all", root.space) and (own or not is_own(root)):
                     chosen.append((root, refreshed.snapshot))
-            self.readers[space] = Reader(chosen)
-        return self.readers[space]
+            self.readers[space, own] = Reader(chosen)
+        return self.readers[space, own]
+
+    def find(self, name: str, space: str = "all") -> list[tuple[Part, int]]:
+        """Return every document of ``with_own`` that a name means: rye's own items only if no other has the name.
+
+        Raises:
+            ArgumentError, NotFoundError: As :func:`rye.registry.lookup.find_item`.
+        """
+        try:
+            found = find_item(self.everywhere, name, space)
+        except NotFoundError as error:
+            try:
+                return find_item(self.with_own, name, space)
+            except NotFoundError:
+                raise error from None
+        parts = {id(part.listed): part for part in self.with_own.parts}
+        return [(parts[id(part.listed)], local) for part, local in found]
 
     def report(self) -> RefreshReport:
         """Return what the refresh of this state did, summed over the roots."""

@@ -53,18 +53,17 @@ class Stats(Report):
 
 def stats_of(state: State, space: str) -> Stats:
     """Count the items of one space or of all in a state of the indexes."""
-    everywhere = state.everywhere
-    snapshots = [(root, snapshot) for root, snapshot in everywhere.snapshots if space in ("all", root.space)]
-    rows = [(root, _figures(Reader([(root, snapshot)]), state)) for root, snapshot in snapshots]
+    reader = state.reader(space)
+    rows = [(root, _figures(Reader([(root, snapshot)]), state)) for root, snapshot in reader.snapshots]
     return Stats(
         tuple(SpaceStats(root.source, str(root.path), row) for root, row in rows),
-        _figures(Reader(snapshots), state),
+        _figures(reader, state),
         stale=state.stale(space),
         warnings=(*state.warnings, *state.empty(space)),
     )
 
 
 def _figures(reader: Reader, state: State) -> Figures:
-    states = States(reader, state.everywhere, lambda: state.trust.trust, system_clock())
+    states = States(reader, state.with_own, lambda: state.trust.trust, system_clock())
     facets = count_all(reader, states, [FacetRequest(name, _EVERY_VALUE) for name in ("type", "verdict")])
     return Figures(reader.count, dict(facets["type"].values), dict(facets["verdict"].values))

@@ -34,7 +34,6 @@ class Backend:
         self.states = States(context.reader, context.everywhere, context.trust, context.now)
         self.weights = weights_for(context.reader, context.overrides)
         self.has_withdrawn = bool(len(self.reader.withdrawn))
-        self._manual = Docs(self.reader.size, numbers=self.reader.manual)
         self._known: KnownTerms = {}
         self._evaluations: dict[int, Evaluation] = {}
 
@@ -71,10 +70,6 @@ class Backend:
         """Return the documents that are in a set."""
         return (self.as_docs(items) & matches).numbers
 
-    def without_manual(self, matches: Docs) -> Docs:
-        """Return the documents without the pages of rye's own manual."""
-        return matches & ~self._manual if self._manual and matches & self._manual else matches
-
     def top(self, query: Bound, matches: Docs, order: Order, *, similar: Callable[[Ints], Floats] | None = None) -> Top:
         """Return the first documents in order.
 
@@ -84,20 +79,6 @@ class Backend:
             order: Their order.
             similar: Returns the similarity scores of documents.
         """
-        non_manual = self.without_manual(matches) if order.manual_last else matches
-        if not non_manual or len(non_manual) == len(matches):
-            return self._top(query, matches, order, similar)
-        first = self._top(query, non_manual, order, similar)
-        remaining = None if order.reach is None else order.reach - len(first.reachable)
-        if remaining == 0 or len(first.docs) >= order.stop:
-            return first if remaining == 0 else first._replace(reachable=matches)
-        manual = matches & self._manual
-        last = self._top(query, manual, order._replace(stop=order.stop - len(first.docs), reach=remaining), similar)
-        docs, scores = np.concatenate([first.docs, last.docs]), np.concatenate([first.scores, last.scores])
-        return first._replace(docs=docs, scores=scores, reachable=first.reachable | last.reachable)
-
-    def _top(self, query: Bound, matches: Docs, order: Order, similar: Callable[[Ints], Floats] | None) -> Top:
-        """Return the first documents in order, without moving the pages of the manual to the end."""
         evaluation, exact = self.evaluation(query), self.among(order.exact, matches)
         withdrawn = self.reader.withdrawn if order.withdrawn_last else _NOTHING
         if similar is not None or len(withdrawn) or order.sort_by != "score":

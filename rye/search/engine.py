@@ -27,7 +27,7 @@ from rye.search.named_items import named_inside, referred_to
 from rye.search.order import Order, Top
 from rye.search.page import Hit, PageBuilder
 from rye.search.relax import Relaxed, relax
-from rye.search.request import Request, names_manual
+from rye.search.request import Request
 from rye.search.rerank import Reranker
 from rye.search.results import Replaced, SearchResponse, SearchResult, SearchWarning
 from rye.search.rewrite import ANY_LIMIT, AS_WRITTEN, Plan, Stage, read_query, verbatim, visible_query
@@ -53,8 +53,6 @@ class MatchedPage(NamedTuple):
         docs: The items.
         exact: The items whose id or name the query gives.
         hidden: How many items were hidden, by state.
-        hit_count: The number of items that decide whether the stage answers; without the manual's pages if they come
-            last.
         similar: Their similarity scores; None if only words score them.
         partial: Whether a few items have every word, and these are the best partial matches.
     """
@@ -64,7 +62,6 @@ class MatchedPage(NamedTuple):
     docs: Docs
     exact: Ints
     hidden: Mapping[str, int]
-    hit_count: int
     similar: SemanticScores | None = None
     partial: bool = False
 
@@ -103,7 +100,6 @@ class Search:
         self.context, self.reader = context, context.reader
         self.backend = Backend(context)
         self.binder = Binder(self.request, self.backend.metadata_keys, self._dropped)
-        self.manual_last = not names_manual(self.request)
         self._dictionary = self.backend.dictionary(request.level)
         self._replaced: list[Replaced] = []
         self._relaxed: Relaxed | None = None
@@ -240,15 +236,13 @@ class Search:
     def _by_words(self, plan: Plan, allowed: Docs) -> MatchedPage:
         """Return the matches of the first stage with enough hits."""
         tried, named = list[MatchedPage](), self._named(allowed, plan)
-        self.manual_last = self.manual_last and bool(self.backend.without_manual(allowed))
         for stage in self.stages(plan):
-            partial = bool(tried and tried[-1].hit_count)
+            partial = bool(tried and tried[-1].docs)
             tried.append(self._match_stage(stage, plan, allowed, named)._replace(partial=partial))
-            if tried[-1].hit_count >= stage.enough:
+            if len(tried[-1].docs) >= stage.enough:
                 wider = stage.wider and self._match_stage(stage.wider, plan, allowed, named)
-                return wider if wider and wider.hit_count > tried[-1].hit_count else tried[-1]
-        last = next((matched for matched in reversed(tried) if matched.hit_count), None)
-        return last or next((matched for matched in tried if matched.docs), tried[0])
+                return wider if wider and len(wider.docs) > len(tried[-1].docs) else tried[-1]
+        return next((matched for matched in reversed(tried) if matched.docs), tried[0])
 
     def _match_stage(self, stage: Stage, plan: Plan, allowed: Docs, named: Ints) -> MatchedPage:
         query = self.binder.query(stage.ast, plan)
@@ -291,8 +285,7 @@ class Search:
                 gone = np.setdiff1d(exact, shown)[:_NAMED].tolist()
                 self._replaced += [Replaced(self.backend.states.hidden_message(doc)) for doc in gone]
                 exact = shown
-        hit_count = len(self.backend.without_manual(docs) if self.manual_last else docs)
-        return MatchedPage(stage, query, docs, exact, hidden, hit_count, similar)
+        return MatchedPage(stage, query, docs, exact, hidden, similar)
 
     def ordered(self, matched: MatchedPage) -> Answer:
         """Return the matches of a stage with the first of them in order."""
@@ -303,7 +296,6 @@ class Search:
             matched.exact,
             request.include_superseded,
             ANY_LIMIT if matched.stage == "any" else None,
-            self.manual_last,
         )
         scores: Callable[[Ints], Floats] | None = similar.scores if similar else None
         return Answer(matched, self.backend.top(matched.query, matched.docs, order, similar=scores))
@@ -433,8 +425,7 @@ class Search:
 
     def _reranked_by(self, reranker: Reranker, scores: SemanticScores, docs: Docs) -> SemanticScores:
         shown = docs if self.request.include_superseded else self.hide(docs)[0]
-        non_manual = self.backend.without_manual(shown) if self.manual_last else shown
-        numbers, total = (non_manual or shown).numbers, scores.fused.total.copy()
+        numbers, total = shown.numbers, scores.fused.total.copy()
         done = reranker.rerank(
             *(scores.text, numbers, scores.scores(numbers)),
             digest=self.reader.content_digest,

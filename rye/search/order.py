@@ -22,7 +22,6 @@ class Order(NamedTuple):
         exact: Items that the query names; when sorting by score, they come first.
         withdrawn_last: Whether superseded, deprecated and yanked items come last when sorting by score.
         reach: How many hits paging can reach, the best by score; None for all.
-        manual_last: Whether the pages of rye's own manual come after all other hits.
     """
 
     sort_by: str
@@ -30,7 +29,6 @@ class Order(NamedTuple):
     exact: Ints
     withdrawn_last: bool
     reach: int | None = None
-    manual_last: bool = False
 
 
 class Top(NamedTuple):

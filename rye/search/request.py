@@ -20,6 +20,7 @@ from rye.options.model import (
 )
 from rye.options.search import MAX_QUERY, BoostParts, ProximityParts, SearchOptions, SectionOptions
 from rye.search.fusion import Fusion
+from rye.spaces.bundles import OWN_IDS
 
 MAX_SEMANTIC_LIMIT = 100
 """Hits on a page in semantic mode."""
@@ -29,9 +30,6 @@ BOOSTS: Mapping[str, float] = defaults_of(BoostParts)
 _PROXIMITY: int = parameters_of(ProximityParts)["max_distance"].default
 _FUSION = Fusion()
 _QUERY = Parameter("Text in the query language", "", name="query", longest=MAX_QUERY)
-MANUAL = "rye/"
-"""Prefix of the ids of rye's own items."""
-
 FACETS: Mapping[str, str] = {
     "type": "type",
     "space": "space",
@@ -185,9 +183,9 @@ def _mode(options: Mapping[str, Any]) -> Mode:
     return Mode(options["mode"], options["threshold"], options["source_boosts"] or {}, fusion)
 
 
-def names_manual(request: Request) -> bool:
-    """Return whether the scope or the space of a request selects rye's own manual."""
-    return request.space == "system" or any(scope.prefix.startswith(MANUAL) for scope in request.scopes)
+def names_own(request: Request) -> bool:
+    """Return whether the space or the scope of a request names rye's own items, which no other request finds."""
+    return request.space == "system" or any(scope.prefix.startswith(OWN_IDS) for scope in request.scopes)
 
 
 class SectionRequest(NamedTuple):

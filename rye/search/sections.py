@@ -20,7 +20,7 @@ from urllib.parse import quote
 import numpy as np
 
 from rye.errors import UnavailableError
-from rye.index.arrays import Bools, Ints, unique
+from rye.index.arrays import Ints, unique
 from rye.index.chunks import CHUNK_CHARS, OVERLAP_CHARS, chunk_size, chunks_of
 from rye.index.reader import Floats
 from rye.index.schema import sort_time
@@ -126,7 +126,6 @@ class SectionSearch:
         self._size = CHUNK_CHARS, OVERLAP_CHARS
         self._warnings: list[str] = []
         self._hiding: list[str] = []
-        self._manual = frozenset[int]()
         self._hidden: dict[str, int] = {}
 
     def run(self) -> SectionResponse:
@@ -150,8 +149,6 @@ class SectionSearch:
         self._selected = self._considered(query, hits, scores)
         if similar := self._selected.similar:
             self._size = chunk_size(similar.similarities.meaning.embedder)
-        docs = self._selected.docs
-        self._manual = frozenset(docs[self._is_manual(docs)].tolist())
         sections = self._promote(self._chunks(list(self._read())))
         page = sections[request.offset : request.offset + request.limit]
         shown = self._within_budget(list(map(self._hit, page)))
@@ -187,22 +184,10 @@ class SectionSearch:
         return Considered(best, evaluation, scores, hydrator)
 
     def _best(self, docs: Ints, scores: Floats) -> Ints:
-        """Return the best documents by score, pages of the manual after all others."""
+        """Return the best documents by score, ascending."""
         docs, scores = docs[scores > 0], np.round(scores[scores > 0], 4)
-        is_manual = self._is_manual(docs)
-        chosen = docs[:0]
-        for group in (~is_manual, is_manual):
-            order = Order("score", self.request.top_k - len(chosen), none := docs[:0], withdrawn_last=False)
-            best = ranked(self._search.reader, docs[group], scores[group], order, withdrawn=none)
-            chosen = np.concatenate([chosen, docs[group][best]])
-        return np.sort(chosen)
-
-    def _is_manual(self, docs: Ints) -> Bools:
-        """Return a mask of the documents that are pages of the manual, if these come after all other hits."""
-        if not self._search.manual_last:
-            return np.zeros(len(docs), bool)
-        non_manual = self._search.backend.without_manual(self._search.backend.as_docs(np.sort(docs)))
-        return ~np.isin(docs, non_manual.numbers)
+        order = Order("score", self.request.top_k, none := docs[:0], withdrawn_last=False)
+        return np.sort(docs[ranked(self._search.reader, docs, scores, order, withdrawn=none)])
 
     def _by_meaning(self, semantic: SemanticSearch, allowed: Docs) -> SemanticScores | None:
         """Return the similarity scores; None, with a warning, if keywords have to answer."""
@@ -292,9 +277,8 @@ class SectionSearch:
         return sorted(scored, key=lambda section: self._rank(section.chunks[0], section.score, section.numbers[0]))
 
     def _rank(self, chunk: _Chunk, score: float, number: int) -> tuple[Any, ...]:
-        """Return the sort key: pages of the manual last, then by score, source and id, and place in the item."""
-        is_manual = chunk.candidate.doc in self._manual
-        return is_manual, -score, self._selected.evaluation.reader.tie_key(chunk.candidate.doc), number
+        """Return the sort key: by score, source and id, and place in the item."""
+        return -score, self._selected.evaluation.reader.tie_key(chunk.candidate.doc), number
 
     def _sharing(self, candidate: _Candidate) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the sources whose copy of the item is hidden by this candidate, and those whose copy hides it."""

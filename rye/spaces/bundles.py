@@ -27,6 +27,9 @@ from rye.trust.trust_entry import OWN
 
 # ruff: noqa: PTH112 - Path.is_dir() and is_file() raise where a folder may not be entered
 
+OWN_IDS = f"{OWN}/"
+"""How the ids of rye's own items begin."""
+
 _MAX_LENGTH = 64
 _NOT_AN_ID = re.compile(r"[^\w.+-]+")
 

@@ -14,7 +14,7 @@ from rye._resources import OWN_KEY
 from rye._text import quote
 from rye.errors import ArgumentError, NotFoundError
 from rye.items.clients import CLIENTS, FIXED_FILES, FIXED_NAMES, OF_PROJECTS, OF_USERS
-from rye.spaces.bundles import is_own, named_roots, system_roots
+from rye.spaces.bundles import OWN_IDS, is_own, named_roots, system_roots
 from rye.spaces.discover import (
     check_project,
     client_roots,
@@ -180,9 +180,13 @@ class Layout(NamedTuple):
         root = Root(Space.PROJECT, path, client=FIXED_FILES, prefix=path_in_repository(path))
         return self._replace(roots=(*self.roots, root))
 
-    def in_space(self, space: str) -> tuple[Root, ...]:
-        """Return the roots of one space, or of all."""
-        return tuple(root for root in self.roots if space in ("all", root.space))
+    def in_space(self, space: str, ids: Collection[str] = ()) -> tuple[Root, ...]:
+        """Return the roots of one space, or of all.
+
+        The root of rye's own items is in system space, but among all only if one of some ids or globs names them.
+        """
+        own = space == Space.SYSTEM or any(item_id.startswith(OWN_IDS) for item_id in ids)
+        return tuple(root for root in self.roots if space in ("all", root.space) and (own or not is_own(root)))
 
     def describe_empty(self, space: str = "all", filled: Collection[str] = ()) -> str:
         """Return where rye looked for items and what to do next; empty if there are items other than rye's own.
@@ -192,7 +196,7 @@ class Layout(NamedTuple):
             filled: Sources that have items.
         """
         roots = self.in_space(space)
-        if space == Space.SYSTEM or any(root.source in filled and not is_own(root) for root in roots):
+        if space == Space.SYSTEM or any(root.source in filled for root in roots):
             return ""
         looked = []
         if space != Space.USER:
@@ -200,9 +204,7 @@ class Layout(NamedTuple):
             above = "" if self.project else " and the folders above it"
             looked.append(f"for {FOLDER}, {', '.join(FIXED_NAMES[:2])}, .claude/skills and the like {where}{above}")
         looked += [
-            f"in {quote(str(root.path))}"
-            for root in roots
-            if root.client is None and root.space != Space.PROJECT and not is_own(root)
+            f"in {quote(str(root.path))}" for root in roots if root.client is None and root.space != Space.PROJECT
         ]
         whose = "of your own" if space == "all" else f"in {space} space"
         advice = "rye init imports a folder, rye new creates a first item, --project DIR names another folder"

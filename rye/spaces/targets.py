@@ -135,17 +135,17 @@ def read_targets(
     if wrong:
         message = f"target is {wrong[0]!r}"
         raise ArgumentError("bad-target", message, hint="name a path, TYPE:ID, or a scope, each as a text of its own")
-    roots = layout.in_space(space)
     if not texts:
+        roots = layout.in_space(space)
         everything = Target("*", roots, whole_roots=roots)
         return (everything,) if without is None else (everything, _nested(layout, space, without))
     known = list(layout.roots)
-    return tuple(_read(text, roots, known) for text in texts)
+    return tuple(_read(text, layout, space, known) for text in texts)
 
 
-def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
+def _read(text: str, layout: Layout, space: str, known: list[Root]) -> Target:
     """Return the target of a text, and add the roots that only this text names to the known roots."""
-    path = Path(text)
+    path, roots = Path(text), layout.in_space(space)
     if of_format := named_by_format(text):
         names = (name.name.partition(":") for name in of_format)
         known_by = of_format[0].format, of_format[0].source
@@ -157,20 +157,20 @@ def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
     if (item_id or kind) and "*" not in item_id and (alias := aliased(roots, [kind], item_id)):
         kind, item_id = alias[1].item_type, alias[1].item_id
     if item_id or kind:
-        return Target(text, roots, (ItemPattern(kind, item_id),))
+        return Target(text, layout.in_space(space, [item_id]), (ItemPattern(kind, item_id),))
     if os.path.exists(path) or text.startswith((".", "/", "~")) or path.suffix in SUFFIXES:
         return _path_target(text, Path(os.path.expanduser(path)), known)
     try:
         scopes = parse_scope(text)
     except ArgumentError as error:
         if _PLAIN_ID.fullmatch(text) and not error.details.get("nearest"):
-            return Target(text, roots, (ItemPattern("", composed(text)),))
+            return Target(text, layout.in_space(space, [text]), (ItemPattern("", composed(text)),))
         raise error.preceded(f"there is no file or folder {text!r}, and as a scope ") from None
     if scopes == EVERY_SCOPE:
         return Target(text, roots, whole_roots=roots)
     patterns = tuple(ItemPattern(scope.item_type, f"{escape(scope.prefix)}*") for scope in scopes)
     patterns += tuple(ItemPattern(scope.item_type, escape(scope.itself)) for scope in scopes if scope.itself)
-    return Target(text, roots, patterns)
+    return Target(text, layout.in_space(space, [scope.prefix for scope in scopes]), patterns)
 
 
 def _path_target(text: str, path: Path, known: list[Root]) -> Target:

@@ -12,7 +12,6 @@ from rye._files import others_below
 from rye._process import cores
 from rye.errors import ItemError
 from rye.items.clients import SKILL_FILE
-from rye.spaces.bundles import is_own
 from rye.spaces.classify import Role
 from rye.spaces.discover import files_warning
 from rye.spaces.found import Found
@@ -71,13 +70,14 @@ def facts(subject: Subject, *, processes: int | None = 1, progress: Progress | N
         processes: Maximum number of processes; None for one on each processor.
         progress: Called during the work.
     """
-    aside, matched, own = list[Unchecked | Note | Beside](subject.problems), set[str](), set[Root]()
+    aside, matched, is_empty = list[Unchecked | Note | Beside](subject.problems), set[str](), True
 
     def files() -> Iterator[tuple[int, ItemFile]]:
+        nonlocal is_empty
         for entry in _listed(subject):
             if isinstance(entry, _Named):
                 matched.update(entry.texts)
-                own.add(subject.roots[entry.number])
+                is_empty = False
                 yield entry.number, entry.file
             else:
                 aside.append(entry)
@@ -91,7 +91,7 @@ def facts(subject: Subject, *, processes: int | None = 1, progress: Progress | N
         yield outcome
     for entry in aside:
         yield entry._replace(imports=tuple(imports[entry.root])) if isinstance(entry, Beside) else entry
-    is_empty = all(map(is_own, own)) and not any(isinstance(entry, Unchecked) for entry in aside)
+    is_empty = is_empty and not any(isinstance(entry, Unchecked) for entry in aside)
     if subject.is_all and is_empty and (text := subject.layout.describe_empty(subject.space)):
         yield Note(text)
     for target in () if subject.is_all else subject.targets:

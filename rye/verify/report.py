@@ -258,9 +258,7 @@ class VerifyReport(Report):
 
     Attributes:
         items: Every requested item with its verdict; empty if the caller took them one by one.
-        counts: Number of items by verdict, a signed skill with all its files once, without rye's own if these are
-            counted separately.
-        manual: The same for rye's own items, which are counted separately if neither targets nor a space were named.
+        counts: Number of items by verdict, a signed skill with all its files once.
         findings: Number of findings that the policy does not accept, including those about lists.
         accepted: Number of findings that it accepts.
         unchecked: Files, targets and lists that could not be checked.
@@ -272,7 +270,6 @@ class VerifyReport(Report):
 
     items: tuple[VerifiedItem, ...]
     counts: Mapping[str, int]
-    manual: Mapping[str, int] = field(default_factory=dict)
     findings: int = 0
     accepted: int = 0
     unchecked: tuple[Unchecked, ...] = ()

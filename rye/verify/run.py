@@ -30,8 +30,8 @@ from rye.verify.subject import Subject, subject_of
 
 
 def _nothing_own(folder: Path) -> Unchecked:
-    """Return the entry that says that only rye's own items were found, with a hint on what to verify."""
-    hint = "name the folder with --project, a bundle as TARGET; --space all verifies what there is"
+    """Return the entry that says that no items were found, with a hint on what to verify."""
+    hint = "name the folder with --project, a bundle as TARGET; --space system verifies rye's own items"
     if has_skills_itself(folder):
         hint = "this folder is a bundle of skills: rye verify . verifies it"
     return Unchecked("there is nothing of your own to verify", "nothing-of-your-own", hint)
@@ -46,9 +46,8 @@ class Verification:
         facts: The verdicts, and what lies beside the items.
         fixes: Writes the command that fixes each finding; None for none.
         identities: Finds the ``identity`` of each finding; None for none.
-        needs_own: Whether having only rye's own items is a fault.
-        counts: Number of items by verdict, so far, without those of rye and of nested repositories.
-        manual: The same for rye's own items that are counted separately.
+        needs_items: Whether it is said where nothing was found.
+        counts: Number of items by verdict, so far, without those of nested repositories.
         findings: Number of findings so far that the policy does not accept.
         accepted: Number of findings that it accepts.
         violations: Number of findings about lists and non-items.
@@ -60,9 +59,8 @@ class Verification:
     facts: Iterable[Fact]
     fixes: Adviser | None = None
     identities: Identities | None = None
-    needs_own: bool = False
+    needs_items: bool = False
     counts: Counter[str] = field(default_factory=Counter)
-    manual: Counter[str] = field(default_factory=Counter)
     findings: int = 0
     accepted: int = 0
     violations: int = 0
@@ -78,13 +76,8 @@ class Verification:
 
     @property
     def items(self) -> int:
-        """Number of items with a verdict, without those that are counted separately."""
+        """Number of items with a verdict."""
         return self.counts.total()
-
-    @property
-    def apart(self) -> frozenset[str]:
-        """Sources of rye's own items, if these are counted separately."""
-        return self.subject.apart
 
     @property
     def nested(self) -> tuple[NestedRepository, ...]:
@@ -95,13 +88,13 @@ class Verification:
     def warnings(self) -> tuple[str, ...]:
         """What does not fail the verification, so far."""
         unused = ("the policy is for no item that is verified; it names its spaces with 'spaces'",)
-        is_unused = bool(self.counts | self.manual) and not self._is_meant
+        is_unused = bool(self.counts) and not self._is_meant
         return (*self.subject.warnings, *self._notes, *(unused if is_unused else ()))
 
     @property
     def status(self) -> int:
         """0 all well, 1 findings, 2 something could not be checked, or there was nothing to check."""
-        if self.unchecked or not (self.items or self.manual or self.nested):
+        if self.unchecked or not (self.items or self.nested):
             return 2
         return 1 if self.findings else 0
 
@@ -120,7 +113,7 @@ class Verification:
             yield from self._taken(entry)
         for entry in check_repositories(self.subject, self._nested.keys()):
             yield from self._taken(entry)
-        if self.needs_own and not (self.items or self.nested or self.findings or self.accepted or self.unchecked):
+        if self.needs_items and not (self.items or self.nested or self.findings or self.accepted or self.unchecked):
             yield from self._taken(_nothing_own(self.subject.top))
 
     def _known(self, item: VerifiedItem) -> Iterable[tuple[str, str]]:
@@ -146,7 +139,7 @@ class Verification:
     def _judged(self, item: VerifiedItem) -> VerifiedItem | Finding:
         """Count an item, and return the finding in its place if it does not meet the demands."""
         nested = self._nested_of(item.root)
-        counts = nested.counts if nested else self.manual if item.source in self.apart else self.counts
+        counts = nested.counts if nested else self.counts
         counts[item.verdict] += not self.is_part(item)
         mine = self.subject.policy.demand(item, is_named=item.source in self.subject.named_sources)
         self._is_meant = self._is_meant or mine is not None
@@ -208,7 +201,6 @@ class Verification:
         return VerifyReport(
             items=(),
             counts=dict(self.counts),
-            manual=dict(self.manual),
             findings=self.findings,
             accepted=self.accepted,
             unchecked=tuple(self.unchecked),
@@ -260,7 +252,7 @@ def start_verification(
     ``identifies`` gives each finding its ``identity``, for which every byte that it is about is read. Each has one
     anyway if the policy accepts any.
     """
-    needs_own, space = space is None and not texts, space or "all"
+    needs_items, space = space is None and not texts, space or "all"
     check(VERIFIED_SPACE, space)
     demanded = (
         policy if isinstance(policy, Policy) else load_policy(policy) if policy else Policy(Demand(spaces=EVERY_SPACE))
@@ -281,7 +273,7 @@ def start_verification(
         facts(subject, processes=processes, progress=progress),
         Adviser.find(subject.named, subject.layout.audience, subject.roots),
         Identities(subject.top) if identifies or demanded.accepted else None,
-        needs_own=needs_own,
+        needs_items=needs_items,
     )
 
 

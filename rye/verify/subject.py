@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from rye._files import real_path
-from rye.spaces.bundles import is_own
+from rye.spaces.bundles import OWN_IDS
 from rye.spaces.discover import repository_of
 from rye.spaces.layout import Layout
 from rye.spaces.lists import list_key, with_lists
@@ -93,12 +93,6 @@ class Subject:
         """The sources of the bundles and folders that the caller named; the policy applies to them too."""
         return frozenset(root.source for root in self.named)
 
-    @cached_property
-    def apart(self) -> frozenset[str]:
-        """The sources of rye's own items, if these are counted separately."""
-        is_apart = self.is_all and self.space == "all"
-        return frozenset(root.source for root in self.roots if is_apart and is_own(root))
-
     def demands(self, root: Root) -> bool:
         """Return whether the list of a root, or that every file of it is covered, may be demanded."""
         return self.layout.may_demand(root) or (root.client is not None and root.space is not Space.SYSTEM)
@@ -152,7 +146,8 @@ def subject_of(
     layout = layout.with_files()
     targets, left_out = read_targets(texts, layout, space, without=without), tuple(without or ())
     everywhere = layout.in_space(space)
-    by_path = [root for target in targets if target.roots != everywhere for root in target.roots]
+    by_name = everywhere, layout.in_space(space, [OWN_IDS])
+    by_path = [root for target in targets if target.roots not in by_name for root in target.roots]
     in_system = everywhere if space == "system" else ()
     extended = layout._replace(
         roots=tuple(dict.fromkeys((*layout.roots, *by_path))), named=(*layout.named, *by_path, *in_system)

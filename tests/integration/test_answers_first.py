@@ -1,4 +1,4 @@
-"""One's own items come before rye's manual, and a query that finds nothing as written still finds something."""
+"""One's own items answer without rye's manual, and a query that finds nothing as written still finds something."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from tests.support.team_skills import QUESTIONS, lay
 from tests.unit.cli.workshop import Workshop
 
 MANUAL = "system:rye"
-ITEMS = Path(__file__).resolve().parents[2] / "items"
-MANUAL_ITEMS = sum(path.is_file() and path.name != "rye.list" for path in ITEMS.rglob("*.*"))
 
 
 @pytest.fixture(scope="session")
@@ -65,16 +63,13 @@ def test_questions_of_a_colleague_find_the_skill_that_answers_them(team: Registr
         ("", {}),
     ],
 )
-def test_hits_of_the_manual_come_after_all_others(team: Registry, query: str, arguments: dict[str, Any]) -> None:
-    """In every mode, stage and order, over all pages of the answer, and none is lost."""
-    whole = team.search(query, limit=100, **arguments)
-    order = sources(whole)
-    assert order == sorted(order)
-    assert not order[0]
-    paged: list[SearchResponse] = [
-        team.search(query, limit=3, offset=at, **arguments) for at in range(0, len(order), 3)
-    ]
-    assert [hit.path for page in paged for hit in page.results] == [hit.path for hit in whole.results]
+def test_pages_of_the_manual_are_no_hits_beside_items_of_ones_own(
+    team: Registry, query: str, arguments: dict[str, Any]
+) -> None:
+    """In every mode, stage and order."""
+    order = sources(team.search(query, limit=100, **arguments))
+    assert order
+    assert not any(order)
 
 
 # Whole requests
@@ -139,7 +134,7 @@ def test_operators_inside_quotes_are_text_and_a_warning_says_so(team: Registry, 
 # Surfaces
 
 
-def test_every_surface_puts_the_manual_last(tmp_path: Path) -> None:
+def test_every_surface_answers_without_the_manual(tmp_path: Path) -> None:
     """The command line, MCP and the web page show one's own skill first."""
     shop = Workshop(tmp_path / "project", {**os.environ, "HOME": str(tmp_path), "USER_SPACE": str(tmp_path)})
     lay(shop.project)
@@ -170,15 +165,43 @@ def shop(tmp_path: Path) -> Workshop:
     return Workshop(folder, {**os.environ, "HOME": str(tmp_path), "USER_SPACE": str(tmp_path)})
 
 
-def test_verify_counts_ones_own_items_and_has_one_line_for_those_of_rye(shop: Workshop) -> None:
-    """Twelve skills that nobody signed fail; the pages of the manual are no part of that count."""
+def test_ryes_own_items_answer_only_where_they_are_asked_for(shop: Workshop) -> None:
+    """They are no hits, and are not counted, listed or verified, beside twelve skills that nobody signed."""
     lay(shop.project)
-    lines = shop.run("verify").out.splitlines()
-    assert lines[-2:] == ["12 items: 12 unsigned -- 12 failed", f"rye's own items: {MANUAL_ITEMS} trusted"]
+    assert shop.run("verify").out.splitlines()[-1] == "12 items: 12 unsigned -- 12 failed"
     assert "system:rye" not in shop.run("verify", "--verbose").out
     counted = json.loads(shop.run("verify", "--json").out)
-    assert (counted["counts"], counted["manual"]) == ({"unsigned": 12}, {"trusted": MANUAL_ITEMS})
-    assert len(counted["items"]) == 12 + MANUAL_ITEMS
+    assert (counted["counts"], len(counted["items"])) == ({"unsigned": 12}, 12)
+    for asked in (("list",), ("search", "signature")):
+        assert not any(hit["bundle"] == "rye" for hit in json.loads(shop.run(*asked, "--json").out)["results"])
+    assert json.loads(shop.run("list", "--json").out)["total"] == 12
+
+
+@pytest.mark.parametrize("asked", [("--space", "system"), ("--scope", "knowledge.rye.*")])
+def test_ryes_own_items_are_asked_for_by_space_or_scope(shop: Workshop, asked: tuple[str, ...]) -> None:
+    """Then they are hits, and are verified."""
+    lay(shop.project)
+    assert json.loads(shop.run("search", "signature", *asked, "--json").out)["results"][0]["bundle"] == "rye"
+    target = asked[1:] if asked[0] == "--scope" else asked
+    assert " trusted -- all passed" in shop.run("verify", *target).out
+    shown = shop.run("show", "rye/trust")
+    assert (shown.status, "knowledge:rye/trust" in shown.out) == (0, True)
+
+
+def test_a_note_says_where_only_the_manual_matches(shop: Workshop) -> None:
+    """The words are in the manual as written, and in none of the user's items; an answer of one's own has no note."""
+    lay(shop.project)
+    note = "rye's own manual matches as written"
+    assert note in shop.run("search", "revocation").err
+    assert note not in shop.run("search", "release").err
+    assert note not in shop.run("search", "quokkaless").err
+
+
+def test_without_items_of_ones_own_the_manual_answers(shop: Workshop) -> None:
+    """A newcomer's first search finds something, and is told that there is nothing else."""
+    found = shop.run("search", "verify signatures")
+    assert "rye/" in found.out
+    assert "there are no items of your own" in found.err
 
 
 @pytest.mark.parametrize("arguments", [(), ("--strict",), ("--space", "project"), ("--space", "user")])

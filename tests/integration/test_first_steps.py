@@ -184,7 +184,7 @@ def test_an_empty_folder_is_told_how_to_begin(rye: Newcomer) -> None:
 @pytest.mark.parametrize("command", ["search", "list", "verify"])
 def test_where_there_is_nothing_it_is_said_where_rye_looked(rye: Newcomer, command: str, space: str) -> None:
     """The folder that was searched, what was looked for, and the next command."""
-    status = 0 if space == "all" else 2 if command == "verify" else 1
+    status = 2 if command == "verify" else 0 if space == "all" else 1
     said = rye(command, "--space", space, status=status)
     assert "there are no items" in said
     assert ("AGENTS.md" in said) == (space != "user")

@@ -170,7 +170,8 @@ def test_directives_are_prompts_with_their_inputs(sim: SpaceSim, mode: str) -> N
         return (await client.list_prompts()).prompts
 
     prompts = {prompt.name: prompt for prompt in with_client(sim, talk, mode=mode)}
-    assert {"ops/roll-out", "ops/stock", "agents/create_thread", "rye/find-and-load-an-item"} <= set(prompts)
+    assert {"ops/roll-out", "ops/stock", "agents/create_thread"} <= set(prompts)
+    assert not any(name.startswith("rye/") for name in prompts)
     assert prompts["ops/roll-out"].arguments == [
         types.PromptArgument(name="build", description="Which build to take.", required=True),
         types.PromptArgument(name="speed", description="slow or fast", required=False),

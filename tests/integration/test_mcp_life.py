@@ -152,7 +152,7 @@ def test_a_cancelled_call_stops_and_the_server_goes_on(sim: SpaceSim) -> None:
 def test_a_project_path_is_an_absolute_folder_with_items(sim: SpaceSim, tmp_path: Path) -> None:
     """What is wrong with it is said, and the project around it is named; other projects are not served unasked.
 
-    A folder outside of any project has the items of the user and of the system, as on the command line.
+    A folder outside of any project has the items of the user, as on the command line.
     """
     other = tmp_path / "other"
     (other / ".ai" / "knowledge").mkdir(parents=True)
@@ -173,7 +173,7 @@ def test_a_project_path_is_an_absolute_folder_with_items(sim: SpaceSim, tmp_path
                 assert error["hint"]
         assert error["nearest"] == [str(other)]
         plain = await called(client, "rye_search", query="", project_path=str(tmp_path / "plain"), limit=1000)
-        assert {hit["source"] for hit in plain["results"]} == {"user", "system"}
+        assert {hit["source"] for hit in plain["results"]} == {"user"}
         return await called(client, "rye_search", query="theirs", project_path=str(other), space="project")
 
     parameters = StdioServerParameters(

@@ -15,6 +15,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,10 @@ def references(metadata: Mapping[str, Any], body: str, folders: set[str]) -> Ite
 
 def broken(registry: Registry, space: str, scope: str) -> Iterator[dict[str, str]]:
     """Yield every reference that leads nowhere, and the item that holds it."""
-    known = {(item_type, item_id) for item_type, item_id, _ in everything(registry, "all", "*")}
+    every = chain(
+        everything(registry, "all", "*"), everything(registry, "system", "*")
+    )  # rye's own are in system alone
+    known = {(item_type, item_id) for item_type, item_id, _ in every}
     ids = {item_id for _, item_id in known}
     targets = ids | {f"{item_type}:{item_id}" for item_type, item_id in known}
     folders = {item_id.partition("/")[0] for item_id in ids if "/" in item_id}

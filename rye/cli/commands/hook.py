@@ -17,7 +17,6 @@ from rye.cli.terminal import cut, json_text, note, silence
 from rye.options.model import check, parameters_of
 from rye.options.search import SearchOptions
 from rye.registry.where import Where
-from rye.trust.trust_entry import OWN
 
 if TYPE_CHECKING:
     from rye.registry.registry import Registry
@@ -89,10 +88,10 @@ def _search(registry: Registry, prompt: str) -> SearchResponse | None:
 
 
 def _lines(response: SearchResponse, threshold: float) -> Iterator[str]:
-    """Yield a line for each trusted item that is similar enough; rye's own manual is left out."""
+    """Yield a line for each trusted item that is similar enough."""
     for hit in response.results:
         name, is_trusted = inline(f"{hit.type}:{hit.id}"), hit.signature.verdict == "trusted"
-        if is_trusted and hit.bundle != OWN and len(name) <= _NAME and (hit.similarity or 0) >= threshold:
+        if is_trusted and len(name) <= _NAME and (hit.similarity or 0) >= threshold:
             about = inline(hit.description or hit.title)
             yield f"- {name}: {cut(about, _DESCRIPTION)}" if about else f"- {name}"
 

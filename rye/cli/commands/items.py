@@ -75,10 +75,14 @@ def show_item(item: str, **options: Any) -> int:
     return 0
 
 
+_FOUND = 5
+"""Pages that `rye help` lists for words."""
+
+
 @command("help")
 @words("topic", completes="topic")
 def help_command(topic: tuple[str, ...]) -> int:
-    """Show the page TOPIC of the manual, or the help of a command. Without TOPIC, list the pages.
+    """Show the page TOPIC of the manual, or the help of a command; other words find pages. Without TOPIC, list them.
 
     The pages are items of rye: `rye show knowledge:rye/TOPIC` also shows the signature of a page.
 
@@ -96,9 +100,11 @@ def help_command(topic: tuple[str, ...]) -> int:
         name = " ".join(topic).removeprefix("rye/")
         if name and name not in names:
             _show_help_of(topic)
-            hint = f"{guess(name, names)}rye help lists the pages"
-            raise NothingFound(NotFoundError("no-topic", f"there is no page {name!r}", hint=hint))
-        if name:
+            pages = registry.search(name, scope="knowledge", space="system", limit=_FOUND)
+            if not pages.results:
+                hint = f"{guess(name, names)}rye help lists the pages"
+                raise NothingFound(NotFoundError("no-topic", f"no page of the manual has {name!r}", hint=hint))
+        if name in names:
             lines = render_page(registry.get(f"knowledge:rye/{name}", "system"), terminal)
         else:
             lines = render_help(pages, terminal)

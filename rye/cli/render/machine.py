@@ -52,7 +52,7 @@ def render_jsonl(run: Verification) -> Iterator[str]:
         yield _compact({"kind": kind} | entry.to_dict())
     report = run.report().to_dict()
     counts = {"items": run.items, "verdicts": report["counts"], "unchecked": len(run.unchecked)}
-    rest = ("manual", "repositories", "warnings", "status", "findings", "accepted")
+    rest = ("repositories", "warnings", "status", "findings", "accepted")
     yield _compact({"kind": "summary"} | counts | {name: report[name] for name in rest})
 
 

@@ -18,7 +18,6 @@ from rye.cli.render.parts import (
 from rye.cli.terminal import PLAIN, Terminal, bar, cells, cut, folded, note_line, pad, warning_lines
 from rye.surface.hits import HitView, Passage, hiding, is_markdown_file, view_of, without_marks
 from rye.surface.text import header, plural, search_notes, source_name
-from rye.trust.trust_entry import OWN
 
 if TYPE_CHECKING:
     from rye.search.clauses import Clause
@@ -48,10 +47,8 @@ def render_search(
     hits = response.results
     yield terminal.style(header(len(hits), response.total, "results", response.stage), bold=True)
     digits = len(str(response.offset + len(hits)))
-    for before, (rank, hit) in zip([None, *hits], enumerate(hits, response.offset + 1), strict=False):
+    for rank, hit in enumerate(hits, response.offset + 1):
         yield ""
-        if before is not None and before.bundle != OWN and hit.bundle == OWN:
-            yield terminal.dim("from rye's own manual:")
         yield from _hit(f"{rank:>{digits}}.", hit, terminal)
         if paths:
             yield _INDENT + location(hit.path, hit.line, terminal)

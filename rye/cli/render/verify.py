@@ -49,19 +49,16 @@ def render_text(
             if verbose or not entry.accepted:
                 alike = causes[(entry.item.verdict, entry.item.source, entry.code, entry.reason, str(entry.accepted))]
                 alike.append(entry)
-        elif verbose and entry.source not in run.apart and not run.is_part(entry):
+        elif verbose and not run.is_part(entry):
             yield _head(entry, terminal)
     for alike in causes.values():
         yield from _finding(alike[0], terminal) if len(alike) == 1 else _findings(alike, terminal)
     for text in run.warnings:
         complain(note_line("warning", text, terminal))
     for report in run.lists:
-        if report.errors or report.source not in run.apart:
-            yield outcome(report, terminal)
+        yield outcome(report, terminal)
     yield from (_nested(repository, terminal) for repository in run.nested)
     yield _summary(run, terminal)
-    if run.manual:
-        yield f"rye's own items: {_by_verdict(run.manual)}"
 
 
 def _nested(nested: NestedRepository, terminal: Terminal) -> str:
@@ -112,7 +109,7 @@ def _summary(run: Verification, terminal: Terminal) -> str:
     by_verdict = _by_verdict(run.counts)
     words = "all passed"
     if not run.items:
-        words = "nothing of your own" if run.manual else "nothing to verify"
+        words = "nothing to verify"
     if run.findings:
         words = f"{run.findings} failed" if run.items else f"{words}, {run.findings} failed"
     if run.accepted:

@@ -40,7 +40,7 @@ def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[s
 
 
 def _verify(work: Work, registry: Registry, arguments: Mapping[str, Any]) -> VerifyReport:
-    """Verify item by item, so that an abandoned call stops; return the worst verdicts first and rye's own items last.
+    """Verify item by item, so that an abandoned call stops; return the worst verdicts first.
 
     If everything is verified, trusted items are only counted.
     """
@@ -58,7 +58,7 @@ def _verify(work: Work, registry: Registry, arguments: Mapping[str, Any]) -> Ver
         raise NotFoundError("item-not-found", message, hint="rye_search lists what there is")
     order = {verdict: -number for number, verdict in enumerate(Verdict)}
     listed = [item for item in report.items if not everything or item.signature.verdict is not Verdict.TRUSTED]
-    items = sorted(listed, key=lambda item: (item.source in run.apart, order[item.signature.verdict], item.ref))
+    items = sorted(listed, key=lambda item: (order[item.signature.verdict], item.ref))
     return replace(report, items=tuple(items), unchecked=unchecked)
 
 
@@ -90,7 +90,7 @@ def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
     rest: dict[str, Any] = tidy(data)
     return rest | {
         "items": listed,
-        **{name: _worst_first(getattr(report, name)) for name in ("counts", "manual")},
+        "counts": _worst_first(report.counts),
         "total": len(report.items),
         "next_offset": end if end < len(report.items) else None,
     }
@@ -105,7 +105,6 @@ def _worst_first(counts: Mapping[str, int]) -> dict[str, int]:
 def _text(data: Mapping[str, Any], mark: Mark) -> str:
     violations = sum(row["violations"] for row in data["lists"])
     counted = [*data["counts"].items(), *([("violations of lists", violations)] if violations else [])]
-    counted += [(f"{word} of rye's own", count) for word, count in data["manual"].items()]
     counts = ", ".join(f"{count} {word}" for word, count in counted) or "nothing to verify"
     verified = sum(data["counts"].values())
     listed = f"{len(data['items'])} of {data['total']} listed"
@@ -135,7 +134,7 @@ def _brief(data: Mapping[str, Any]) -> dict[str, Any]:
     listed = [
         picked(item, ("type", "id", "space", "path"), ("bundle",)) | reasons.label(item) for item in data["items"]
     ]
-    rest = picked(data, ("counts", "manual", "total", "next_offset", "lists", "problems", "warnings"))
+    rest = picked(data, ("counts", "total", "next_offset", "lists", "problems", "warnings"))
     return {"notice": data["notice"], "items": listed, **under_base(listed), "reasons": reasons, **rest}
 
 
