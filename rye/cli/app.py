@@ -15,7 +15,7 @@ import click
 
 from rye._process import remove_folders
 from rye._text import quote
-from rye.cli.commands import COMMANDS
+from rye.cli.commands import COMMANDS, GROUPS
 from rye.cli.options import HELP_SETTINGS, NothingFound, Refusal, colour_option
 from rye.cli.terminal import COLOUR, Terminal, no_output, note, prepare_streams, say, say_json, show, silence
 from rye.errors import ArgumentError, EnvironmentFault, Interrupted, RyeError
@@ -34,6 +34,13 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         return COMMANDS[cmd_name].command if cmd_name in COMMANDS else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
+        """Write the commands under the headings of their groups."""
+        width = max(map(len, COMMANDS))
+        for heading, names in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), COMMANDS[name].summary) for name in names])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

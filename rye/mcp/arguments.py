@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any, TypedDict
 
 from rye.options.model import Parameter, parameters_of
-from rye.options.search import MAX_OFFSET, MAX_QUERY, RefsOptions, SearchOptions, SectionOptions, SpaceOptions
+from rye.options.search import MAX_OFFSET, MAX_QUERY, SearchOptions, SectionOptions, SpaceOptions
 
 MAX_CONTENT = 100_000
 """Characters of an item's content in one answer."""
@@ -25,37 +24,20 @@ _PROJECT = Parameter(
 _TARGET = "write type:id, with * and ? in the id, or a scope such as tool.demo.*; * is everything"
 _SPACE = parameters_of(SpaceOptions)["space"]
 _SEARCH, _SECTIONS = parameters_of(SearchOptions), parameters_of(SectionOptions)
-_AS_SEARCH = partial(Parameter._replace, brief="See rye_search.")
 
-_DETAIL = Parameter(
-    "`brief`, or `full`: every field",
-    choices=("brief", "full"),
-    shown="brief",
-    brief="full returns every field.",
+_LIKE = Parameter(
+    "An item, as `type:id` or an id: return the items most like it instead of hits. The query must be empty "
+    '(`""`); `scope`, `space`, `limit`, `offset`, `filters`, `mode`, `include_superseded` and `explain` '
+    "can be combined with it",
+    brief="Find items like this type:id; query is empty.",
+    shown="none",
 )
-_FIRST = frozenset({"scope", "space", "limit", "offset", "sort_by", "fields", "filters", "fuzzy", "proximity"})
-"""Search options that are arguments of their own; the others are keys of ``options``."""
-
-_MORE: Mapping[str, Parameter] = {
-    **{name: parameter for name, parameter in _SEARCH.items() if name not in _FIRST},
-    "detail": _DETAIL._replace(notes="see `rye/mcp`"),
-    "like": Parameter(
-        "An item, as `type:id` or an id: return the items most like it instead of hits. The query must be empty "
-        '(`""`); `scope`, `space`, `limit`, `offset`, `filters`, `mode`, `include_superseded` and `explain` '
-        "can be combined with it",
-        brief="Find items like this type:id; the query is empty.",
-        shown="none",
-    ),
-    "why": Parameter(
-        "An item, as `type:id` or an id: also return its rank and why it is a hit, or everything that keeps it from "
-        "being one, as `rye why` does",
-        brief="Explain why this type:id is a hit or not.",
-        notes="see `rye/looking-around`",
-        shown="none",
-    ),
-}
-_Options: Any = TypedDict(  # type: ignore[misc]
-    "_Options", {name: Annotated[parameter.type or str, parameter] for name, parameter in _MORE.items()}, total=False
+_WHY = Parameter(
+    "An item, as `type:id` or an id: also return its rank and why it is a hit, or everything that keeps it from "
+    "being one, as `rye why` does",
+    brief="Why this type:id is a hit or not.",
+    notes="see `rye/looking-around`",
+    shown="none",
 )
 _TABLE: Mapping[str, Mapping[str, Parameter]] = {
     "rye_search": {
@@ -67,9 +49,10 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
             longest=MAX_QUERY,
             hint='give words to search for, or an empty query ("") to list all, and with like',
         ),
-        **{name: parameter for name, parameter in _SEARCH.items() if name in _FIRST},
+        **_SEARCH,
         "project_path": _PROJECT,
-        "options": Parameter("Rarer options", kind="object", parts=_Options, brief="Rarer options, by name."),
+        "like": _LIKE,
+        "why": _WHY,
     },
     "rye_sections": {
         "query": Parameter(
@@ -79,17 +62,12 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
             longest=MAX_QUERY,
         ),
         **_SECTIONS,
-        "project_path": _AS_SEARCH(_PROJECT),
-        "scope": _AS_SEARCH(_SECTIONS["scope"]),
-        "filters": _AS_SEARCH(_SECTIONS["filters"]),
-        "fuzzy": _AS_SEARCH(_SECTIONS["fuzzy"], parts=None),
-        "hybrid": _AS_SEARCH(_SECTIONS["hybrid"], parts=None),
+        "project_path": _PROJECT,
         "max_chars": _SECTIONS["max_chars"]._replace(default=20_000),
-        "detail": _AS_SEARCH(_DETAIL),
     },
     "rye_load": {
         "item": _ITEM,
-        "project_path": _AS_SEARCH(_PROJECT),
+        "project_path": _PROJECT,
         "space": _SPACE._replace(help="Where to look; `all`: the space that wins"),
         "offset": _integer(
             "Characters of the content to skip; by default the signature line and the front matter, 0 for all",
@@ -99,27 +77,25 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
             shown="the head",
         ),
         "limit": _integer("Characters of the content", 20_000, low=1, high=MAX_CONTENT, brief="Characters to return."),
-        "detail": _AS_SEARCH(_DETAIL),
-    },
-    "rye_refs": {
-        "item": _ITEM,
-        "project_path": _AS_SEARCH(_PROJECT),
-        **parameters_of(RefsOptions),
-        "detail": _AS_SEARCH(_DETAIL),
+        "refs": Parameter(
+            "Also list what it refers to, and what refers to it",
+            False,
+            kind="boolean",
+            brief="Also what it refers to, and what refers to it.",
+        ),
     },
     "rye_verify": {
         "item": Parameter(
             "`type:id`, or an id that only one type has, as for `rye_load`; also with `*` and `?` in the id, or a "
             "scope; never a path",
             "*",
-            brief="As for rye_load, with * and ? in the id, or scopes.",
+            brief="As for rye_load; * and ? in the id; a scope.",
             hint=_TARGET,
         ),
-        "project_path": _AS_SEARCH(_PROJECT),
+        "project_path": _PROJECT,
         "space": _SPACE,
         "limit": _integer("Items listed", 50, low=1, high=1_000, notes="counts are of all"),
         "offset": _integer("Items to skip", 0, low=0, high=MAX_OFFSET, brief="Items to skip."),
-        "detail": _AS_SEARCH(_DETAIL),
     },
 }
 

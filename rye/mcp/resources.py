@@ -101,7 +101,7 @@ def read_resource(registry: Registry, params: types.ReadResourceRequestParams) -
     offset = int(match[4] or 0)
     part, mark = part_of_content(loaded, offset), Mark()
     meta = {"rye/signature": tidy(loaded.signature.to_dict()), "rye/characters": part.characters}
-    lines = [*verdict_lines(loaded.to_dict(), mark), *fenced(part, offset, mark)]
+    lines = [*verdict_lines(loaded.to_dict() | loaded.signature.to_dict(), mark), *fenced(part, offset, mark)]
     if part.next_offset is not None:
         meta["rye/next"] = f"{_uri(space, kind, item_id)}?offset={part.next_offset}"
         lines.append(f"next part: {meta['rye/next']}")

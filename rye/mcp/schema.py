@@ -16,23 +16,21 @@ _CLIENTS_OWN = frozenset({"toolcallid", "tooluseid", "requestid", "sessionid"})
 _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
 
 
-_WORTH_SAYING = 10_000
-"""The greatest bound that a schema states. Models read it in every conversation, and errors state all other bounds.
+def input_schema(parameters: Mapping[str, Parameter], said: Mapping[str, Parameter] = {}) -> dict[str, Any]:
+    """Return the JSON Schema of the arguments of a tool.
 
-For the same reason, the schema leaves out that a count is not negative, and that flags are false by default.
-"""
+    Models read it in every conversation. So a description that another tool has for the same argument is left out, as
+    are bounds, which errors state, and defaults that are the first choice, or false.
 
-
-def input_schema(parameters: Mapping[str, Parameter]) -> dict[str, Any]:
-    """Return the JSON Schema of the arguments of a tool."""
-    schema: dict[str, Any] = {
-        "type": "object",
-        "properties": {
-            name: _value_schema(parameter) | {"description": _description(parameter)}
-            for name, parameter in parameters.items()
-        },
-        "additionalProperties": False,
-    }
+    Args:
+        parameters: The parameters of the tool.
+        said: The parameters of the tool that is listed first.
+    """
+    schema: dict[str, Any] = {"type": "object", "properties": {}}
+    for name, parameter in parameters.items():
+        value, words = _value_schema(parameter), _description(parameter)
+        is_said = name in said and _description(said[name]) == words
+        schema["properties"][name] = value if is_said else value | {"description": words}
     required = [name for name, parameter in parameters.items() if parameter.required]
     return schema | {"required": required} if required else schema
 
@@ -45,19 +43,10 @@ def _value_schema(parameter: Parameter) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": parameter.kind}
     if parameter.choices:
         schema["enum"] = list(parameter.choices)
-    if parameter.default not in (None, (), False):
+    if parameter.default not in (None, (), False, *parameter.choices[:1]):
         schema["default"] = parameter.default
-    if parameter.low is not None and parameter.kind != "integer":
-        schema["exclusiveMinimum" if parameter.above else "minimum"] = parameter.low
-    if parameter.high is not None and parameter.high <= _WORTH_SAYING:
-        schema["maximum"] = parameter.high
     if parameter.kind == "array":
         schema["items"] = {"type": "string"}
-    if parameter.parts and "{" not in parameter.brief:  # else the brief describes the parts in words, which are shorter
-        parts = {name: _value_schema(part) for name, part in parameters_of(parameter.parts).items()}
-        for name, part in parameters_of(parameter.parts).items():
-            parts[name] |= {"description": _description(part)}
-        schema["properties"] = parts
     return schema
 
 

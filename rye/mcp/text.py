@@ -5,12 +5,13 @@ Text from items stands right of the :class:`Mark` of the answer, or between two 
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import secrets
-from collections import Counter
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
+from itertools import accumulate
 from typing import Any
 
 from mcp import types
@@ -30,6 +31,9 @@ from rye.surface.text import (
 
 MAX_TEXT = 2_000
 """Characters of one text in an answer, other than the content of an item."""
+
+BUDGET = 40_000
+"""Characters that the hits or items of one answer take as JSON; the next page has the rest."""
 
 MAX_ENTRIES = 200
 """Entries of one list or mapping in an item's part of an answer."""
@@ -81,71 +85,9 @@ def tidy(value: Any, *, longest: int = MAX_TEXT, depth: int = _DEPTH) -> Any:
     return value
 
 
-class Reasons(dict[str, str]):
-    """The reasons of a brief answer, each once: the first of a verdict under the verdict, others under their codes.
-
-    ``{signer}`` in the others stands for the key, which the part of the answer has.
-    """
-
-    def label(self, signature: Mapping[str, str]) -> dict[str, str]:
-        """Return the verdict and, if its reason differs from the verdict's first one, the key of that reason."""
-        verdict, code, signer = signature["verdict"], signature["code"], signature.get("signer", "")[:16]
-        sentence = f"{signature['reason']} [{code}]"
-        if self.setdefault(verdict, sentence) == sentence:
-            return {"verdict": verdict}
-        names_it = bool(signer) and signer in sentence and "{" not in sentence
-        sentence = sentence.replace(signer, "{signer}") if names_it else sentence
-        keys = [code, *(f"{code} {number}" for number in range(2, len(self) + 2))]
-        key = next(candidate for candidate in keys if self.setdefault(candidate, sentence) == sentence)
-        return {"verdict": verdict, "reason": key} | ({"signer": signer} if names_it else {})
-
-
-def under_base(rows: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """Shorten the paths in the rows of an answer in place, and return their common base.
-
-    The base is the folder that saves the most characters when it is removed from the paths. It may end with a template
-    such as ``skills/{id}/SKILL.md``; then rows whose path follows from their id lose their path.
-
-    Returns:
-        ``{"base": …}``; empty if no base makes the answer shorter.
-    """
-    paths = [row["path"] for row in rows]
-    folders = {f"{folder.as_posix().rstrip('/')}/" for path in paths for folder in PurePosixPath(path).parents}
-    saved = dict[str, int]()
-    for folder in sorted(path for path in folders if "{id}" not in path):
-        below = len(folder) * sum(path.startswith(folder) for path in paths)
-        saved[folder] = below - len(folder) - len('"base":"",')
-        endings = Counter(
-            path.removeprefix(f"{folder}{row['id']}")
-            for row, path in zip(rows, paths, strict=True)
-            if path.startswith(f"{folder}{row['id']}")
-        )
-        for ending, _ in endings.most_common(1):
-            following = [path for row, path in zip(rows, paths, strict=True) if path == f"{folder}{row['id']}{ending}"]
-            spared = sum(len(path) - len(folder) + len('"path":"",') for path in following)
-            saved[f"{folder}{{id}}{ending}"] = saved[folder] + spared - len("{id}") - len(ending)
-    base = max(saved, key=saved.__getitem__, default="")
-    if not base or saved[base] <= 0:
-        return {}
-    folder, follows, ending = base.partition("{id}")
-    for row in rows:
-        if follows and row["path"] == f"{folder}{row['id']}{ending}":
-            del row["path"]
-        else:
-            row["path"] = row["path"].removeprefix(folder)
-    return {"base": base}
-
-
 def picked(data: Mapping[str, Any], always: Iterable[str], optional: Iterable[str] = ()) -> dict[str, Any]:
     """Return some keys of a part of an answer, and the optional ones that are not empty."""
     return {name: data[name] for name in always} | {name: data[name] for name in optional if data.get(name)}
-
-
-def tidy_hit(hit: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one hit tidied; drop the highlights of a text that had to be changed."""
-    done: dict[str, Any] = tidy(hit)
-    done["highlights"] = {name: spans for name, spans in done["highlights"].items() if hit.get(name) == done.get(name)}
-    return done
 
 
 def _cut(text: str, longest: int) -> str:
@@ -157,9 +99,20 @@ def short(text: str, longest: int = _LINE) -> str:
     return _cut(inline(text[: 4 * longest]), longest)
 
 
-def verdict(signature: Mapping[str, str]) -> str:
-    """Return the verdict and, if the word alone is not enough, the reason code."""
-    return verdict_text(signature["verdict"], signature["code"])
+def within_budget(rows: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many of the rows of an answer fit :data:`BUDGET`, at least one if there are any."""
+    ends = list(accumulate(len(json.dumps(row, ensure_ascii=False)) for row in rows))
+    return max(bisect_right(ends, BUDGET), min(len(rows), 1))
+
+
+def judged(signature: Mapping[str, str]) -> dict[str, str]:
+    """Return the verdict on an item and, unless it is trusted, the code of its reason and the reason in words."""
+    return picked(signature, ("verdict",) if signature["verdict"] == "trusted" else ("verdict", "code", "reason"))
+
+
+def verdict(item: Mapping[str, Any]) -> str:
+    """Return the verdict on an item and, if the word alone is not enough, the reason code."""
+    return verdict_text(item["verdict"], item.get("code", ""))
 
 
 def reference(item: Mapping[str, Any]) -> str:
@@ -169,28 +122,29 @@ def reference(item: Mapping[str, Any]) -> str:
 
 def source(item: Mapping[str, Any], key: str = "space") -> str:
     """Return ``project``, ``user`` or ``system:BUNDLE`` as one word."""
-    return as_word(":".join(filter(None, (item[key], item["bundle"], item.get("folder")))))
+    return as_word(":".join(filter(None, (item[key], item.get("bundle"), item.get("folder")))))
 
 
 def standing_notes(item: Mapping[str, Any]) -> list[str]:
     """Return what shadows an item, and its successor if it is superseded."""
     notes = [f"shadowed by {', '.join(map(as_word, item['shadowed_by']))}"] if item.get("shadowed_by") else []
-    return [*notes, *filter(None, [lifecycle_label(item["states"], as_word(item["successor"]))])]
+    standing = lifecycle_label(item.get("states", ()), as_word(item.get("successor", "")))
+    return [*notes, *filter(None, [standing])]
 
 
 def search_text(answer: Mapping[str, Any], mark: Mark) -> str:
     """Return the compact form of a search response.
 
     Args:
-        answer: The tidied dictionary of :meth:`SearchResponse.to_dict`.
+        answer: The answer as clients get it.
         mark: The mark of the answer.
     """
     hits = answer["results"]
-    lines = [header(len(hits), answer["total"], "results", answer["stage"])]
+    lines = [header(len(hits), answer["total"], "results", answer.get("stage", "all"))]
     for rank, hit in enumerate(hits, start=answer["offset"] + 1):
         lines += _hit_lines(rank, hit, mark)
     why = _why_lines(answer["why"], mark) if "why" in answer else ()
-    return mark.answer([*lines, *_facet_lines(answer["facets"], mark), *why, *_notes(answer, mark)])
+    return mark.answer([*lines, *_facet_lines(answer.get("facets", {}), mark), *why, *_notes(answer, mark)])
 
 
 def _facet_lines(facets: Mapping[str, Any], mark: Mark) -> Iterator[str]:
@@ -201,11 +155,15 @@ def _facet_lines(facets: Mapping[str, Any], mark: Mark) -> Iterator[str]:
         yield mark.line(f"by {as_word(name)}:", ", ".join(counts))
 
 
+_OF_A_VIEW: Mapping[str, Any] = {"title": "", "highlights": {}, "states": (), "successor": "", "symbols": ()}
+"""What a hit without these keys has."""
+
+
 def _hit_lines(rank: int, hit: Mapping[str, Any], mark: Mark) -> Iterator[str]:
-    facts = [f"{rank}. {reference(hit)}", f"{hit['score']:.4g}", verdict(hit["signature"]), source(hit, "source")]
-    facts += ["exact"] if hit["exact"] else []
+    facts = [f"{rank}. {reference(hit)}", f"{hit['score']:.4g}", verdict(hit), source(hit, "source")]
+    facts += ["exact"] if hit.get("exact") else []
     facts += [*standing_notes(hit), *([hit["skill"]] if "skill" in hit else [])]
-    view = view_of(hit)
+    view = view_of({**_OF_A_VIEW, **hit})
     facts += [view.similarity] if view.similarity else []
     texts = [short(passage.text) for passage in view.passages[:2]]
     yield mark.line("  ".join(facts), " | ".join(dict.fromkeys(texts)))
@@ -235,8 +193,8 @@ def _why_lines(why: Mapping[str, Any], mark: Mark) -> Iterator[str]:
 
 def _notes(answer: Mapping[str, Any], mark: Mark) -> Iterator[str]:
     # warnings about this search come after those about files
-    yield from (f"{label}: {text}" for label, text in warning_notes((), stale=answer["stale"]))
-    yield from listed_notes(mark, "warning", answer["warnings"][::-1], "rye_verify names unreadable files")
+    yield from (f"{label}: {text}" for label, text in warning_notes((), stale=answer.get("stale", False)))
+    yield from listed_notes(mark, "warning", answer.get("warnings", [])[::-1], "rye_verify names unreadable files")
     for label, text in search_notes(answer, "mcp"):
         yield (
             mark.line(f"{label}:", text)
@@ -249,18 +207,18 @@ def sections_text(answer: Mapping[str, Any], mark: Mark) -> str:
     """Return sections with their texts, each below a line with its name, verdict and place.
 
     Args:
-        answer: The tidied dictionary of :meth:`SectionResponse.to_dict`.
+        answer: The answer as clients get it.
         mark: The mark of the answer.
     """
     hits = answer["results"]
     lines = [header(len(hits), answer["total"], "sections", answer["search_type"])]
     for rank, hit in enumerate(hits, start=answer["offset"] + 1):
-        facts = [f"{rank}. {reference(hit)}", f"{hit['score']:.4g}", verdict(hit["signature"])]
+        facts = [f"{rank}. {reference(hit)}", f"{hit['score']:.4g}", verdict(hit)]
         facts += [as_word(hit["source_handle"]), f"lines {hit['line']}-{hit['end_line']}", *standing_notes(hit)]
         place = short(" > ".join(hit["heading_path"]), 4 * _LINE)
-        place += f" | also {short(', '.join(hit['copies']))}" if hit["copies"] else ""
+        place += f" | also {short(', '.join(hit['copies']))}" if hit.get("copies") else ""
         lines += ["", mark.line("  ".join(facts), place)]
-        lines += mark.fence("text", hit["text"], ", cut" if hit["truncated"] else "")
+        lines += mark.fence("text", hit["text"], ", cut" if hit.get("truncated") else "")
     return mark.answer([*lines, *_notes(answer, mark)])
 
 

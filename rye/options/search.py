@@ -47,7 +47,7 @@ def _one_of(text: str, *choices: str, **more: Any) -> Parameter:
 class SpaceOptions(TypedDict, total=False):
     """The spaces to look in."""
 
-    space: Annotated[str, _one_of("`project`, `user`, `system` or `all`", *SPACES, brief="The space to look in.")]
+    space: Annotated[str, _one_of("`project`, `user`, `system` or `all`", *SPACES, brief="Where to look.")]
 
 
 class _Scope(TypedDict, total=False):
@@ -58,7 +58,7 @@ class _Scope(TypedDict, total=False):
         Parameter(
             "Types or namespaces: `tool`, `tool.rye.*`",
             "*",
-            brief="Item types or namespaces, such as tool or tool.rye.*, joined by commas.",
+            brief="Types or namespaces: tool, tool.ops.*, with commas.",
             data="`directive`, `tool` or `knowledge`, alone or with a namespace: `tool.rye.core.*`; joined by commas; "
             "see `rye/query-language`",
             notes="joined by commas; see `rye/query-language`",
@@ -75,8 +75,7 @@ class _Filters(TypedDict, total=False):
         Mapping[str, Any] | None,
         Parameter(
             "Keep items with this metadata; repeatable",
-            brief='Metadata that hits must have: a value, [any, of], "!not" or ">=2.0", as in '
-            '{"tags": ["api", "mcp"], "date_from": "2026-01"}.',
+            brief='Metadata of the hits, as in {"tags": ["any", "of"], "status": "!draft", "date_from": "2026-01"}.',
             data="Key → value, list (any of), `!value`, or `>=`, `<=`, `>`, `<` with a version, date or number, as in "
             '`{"tags": ["api", "mcp"]}`; also `date_from` and `date_to`',
             notes="also `KEY=!VALUE`, `KEY!=VALUE`, `KEY>=VALUE`, `KEY<=VALUE`, `KEY>VALUE`, `KEY<VALUE`; the same key "
@@ -90,7 +89,7 @@ class _Filters(TypedDict, total=False):
     ]
     include_superseded: Annotated[
         bool,
-        Parameter("Also show superseded, deprecated and yanked items", brief="Also return superseded items."),
+        Parameter("Also show superseded, deprecated and yanked items", brief="Also superseded items."),
     ]
 
 
@@ -118,7 +117,7 @@ class _Ranked(TypedDict, total=False):
             low=0,
             high=1,
             only=_RANKED,
-            brief="Least similarity of a hit.",
+            brief="Least similarity.",
             hint="write a similarity such as 0.15",
             shown="the model's",
         ),
@@ -127,7 +126,7 @@ class _Ranked(TypedDict, total=False):
         bool,
         Parameter(
             "Skip parts of the query that do not parse, instead of an error",
-            brief="Skip what does not parse in the query.",
+            brief="Skip what does not parse.",
             notes="a warning names them",
         ),
     ]
@@ -187,8 +186,7 @@ _HYBRID = Parameter(
     "How hybrid mode combines two scores",
     parts=HybridParts,
     only=Only("mode", ("hybrid",)),
-    brief="In hybrid mode, how scores combine: {fusion: weighted or rrf, rrf_k 60, semantic_weight 0.72, "
-    "keyword_weight 0.28, min_{semantic,keyword,combined}_score, require_{semantic,keyword}_match}.",
+    brief="In hybrid mode: {fusion: weighted|rrf, semantic_weight, keyword_weight}.",
     data="Hybrid mode: `fusion` (`weighted`, `rrf`), `semantic_weight`, `keyword_weight`, `rrf_k`, "
     "`min_semantic_score`, `min_keyword_score`, `min_combined_score` (0 to 1, or percent), "
     "`require_keyword_match`, `require_semantic_match`; see `rye/meaning`",
@@ -204,7 +202,7 @@ class _Loose(TypedDict, total=False):
         _distance(
             "Forgive typos, up to N in a word",
             parts=FuzzyParts,
-            brief="Let words have typos: {enabled true, max_distance by length}.",
+            brief="Allow typos: {enabled true, max_distance 1}.",
             data='`{"enabled": true, "max_distance": 2}`: words may differ by up to that many letters, at most 2; '
             '`{"enabled": false}` forbids corrections',
             notes="by default depends on its length, at most 2",
@@ -216,7 +214,7 @@ class _Loose(TypedDict, total=False):
         Parameter(
             "Do not widen a query that finds nothing",
             True,
-            brief="Widen the query if nothing has all words.",
+            brief="Widen it if nothing has all words.",
             data="A query of plain words that finds nothing is widened step by step",
             flags="--no-relax",
         ),
@@ -231,7 +229,7 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
         _one_of(
             "`score`, `date` or `name`",
             *("score", "name", "date"),
-            brief="The order of the hits; date puts the newest first.",
+            brief="date: newest first.",
             notes="`date` puts the newest first and the undated last",
             flags="--sort",
             metavar="ORDER",
@@ -241,7 +239,7 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
         Mapping[str, str] | None,
         Parameter(
             "A query that this field must match; repeatable",
-            brief='A further query for a field, as in {"category": "core"}.',
+            brief='A query for a field, as {"category": "core"}.',
             data='Field → further query, all of which must match, as in `{"category": "core"}`',
         ),
     ]
@@ -250,7 +248,7 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
         _distance(
             "All words within N words of each other, 1 to 1,000",
             parts=ProximityParts,
-            brief="The words must stand near each other: {enabled true, max_distance 5}.",
+            brief="Words must be near: {enabled true, max_distance 5}.",
             data='`{"enabled": true, "max_distance": 5}`: words within that many positions of each other, 1 to 1,000',
         ),
     ]
@@ -259,7 +257,7 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
         _one_of(
             "`keyword`, `semantic`, `hybrid` or `auto`",
             *("auto", "keyword", "semantic", "hybrid"),
-            brief="Search by words, by meaning, or both; auto takes both for a sentence.",
+            brief="auto: words; for a sentence, meaning too.",
             data="`keyword`, `semantic` (by meaning), `hybrid` (both), or `auto`: hybrid for a sentence, else keyword; "
             "if meaning cannot be searched, keywords answer, with a warning; see `rye/meaning`",
             notes="`semantic` is by meaning, `hybrid` both, `auto` hybrid for a sentence and else keyword; where "
@@ -271,7 +269,7 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
         Parameter(
             "1: title, name, id, description, category, tags; 2: body, headings, symbols; else both",
             choices=(1, 2),
-            brief="1 searches titles, names and tags only, 2 the body only.",
+            brief="1: titles, names, tags; 2: the body.",
             hint="1 is title, name, id, description, category and tags; 2 is body, headings and symbols",
             shown="both",
         ),
@@ -280,7 +278,7 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
         bool,
         Parameter(
             "Also treat the last word as a prefix, for search as you type",
-            brief="Take the last word as a prefix.",
+            brief="The last word is a prefix.",
         ),
     ]
     source_boosts: Annotated[
@@ -289,7 +287,7 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
             "Factor of similarities by source: `project` (1.2), `user` (1.1), `system` (0.85); repeatable; semantic",
             parts=BoostParts,
             only=_BOOSTED,
-            brief="In semantic mode, factors of similarity: {project 1.2, user 1.1, system 0.85}.",
+            brief="Factors of similarity by space, as {project: 1.2}.",
             data='Semantic mode: the factor of the similarities of a source, as in `{"project": 1.2, "system": 1}`, '
             "above 0, up to 10; over the user's settings",
             shown="1.2, 1.1, 0.85",
@@ -323,7 +321,7 @@ class SearchOptions(_Scope, SpaceOptions, _Page, _Hits, total=False):
         Parameter(
             "Count all hits by these fields: `type,tag`",
             (),
-            brief="Count all matches by these fields: type, space, category, tag, verdict, signer or a metadata key.",
+            brief="Count all matches by type, space, category, tag, verdict, signer or a metadata key.",
             data="Fields whose values are counted over all matches: `type`, `space`, `category`, `tag`, `verdict`, "
             "`signer`, `bundle`, `format`, `client`, `installed-from`, `author`, `version`, metadata keys; `tag:25` "
             "lists up to 25; see `rye/looking-around`",
@@ -352,20 +350,20 @@ class SimilarOptions(_Scope, SpaceOptions, _Page, _Filters, total=False):
 class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, _Loose, total=False):
     """The options of a retrieval of whole sections."""
 
-    limit: Annotated[int, _limit("Sections", high=50, brief="The number of sections.")]
+    limit: Annotated[int, _limit("Sections", high=50, brief="Sections.")]
     offset: Annotated[int, OFFSET]
     mode: Annotated[
         str,
         _one_of(
             "`hybrid`, `semantic` (meaning) or `keyword` (words)",
             *("hybrid", "semantic", "keyword"),
-            brief="Search by both, by meaning or by words.",
+            brief="By both, meaning or words.",
             notes="without an embedder, words answer, with a warning",
         ),
     ]
     hybrid: Annotated[Mapping[str, Any] | None, _HYBRID]
     recency_weight: Annotated[
-        float, _share("Share of the score that depends on age", brief="The share of age in the score.")
+        float, _share("Share of the score that depends on age", brief="Share of age in the score.")
     ]
     half_life_days: Annotated[
         float,
@@ -375,7 +373,7 @@ class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, _Loose, total=Fals
             low=0,
             high=36_500,
             above=True,
-            brief="The half-life of the age in days.",
+            brief="Half-life of age.",
             flags="--half-life",
             metavar="DAYS",
         ),
@@ -384,7 +382,7 @@ class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, _Loose, total=Fals
         float,
         _share(
             "Share of the score that depends on authority",
-            brief="The share of the signer in the score.",
+            brief="Share of the signer in the score.",
             notes="all of it for a trusted item with `authoritative: true`, half for any other trusted one",
         ),
     ]
@@ -394,7 +392,7 @@ class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, _Loose, total=Fals
             "Characters of all texts",
             low=1,
             high=1_000_000,
-            brief="The number of characters of all texts.",
+            brief="Characters of all texts.",
             notes="longer texts are cut or left out",
         ),
     ]
@@ -408,11 +406,10 @@ class RefsOptions(TypedDict, total=False):
         _one_of(
             "`out`: what it refers to; `in`: what refers to it",
             *("both", "out", "in"),
-            brief="out lists what the item refers to, in what refers to it.",
             hint="out is what it refers to, in what refers to it, both either",
         ),
     ]
-    depth: Annotated[int, Parameter("Steps to go", 1, low=1, high=MAX_DEPTH, brief="Steps to go.")]
+    depth: Annotated[int, Parameter("Steps to go", 1, low=1, high=MAX_DEPTH)]
     limit: Annotated[
         int,
         Parameter(
@@ -420,7 +417,6 @@ class RefsOptions(TypedDict, total=False):
             100,
             low=1,
             high=MAX_RELATIONS,
-            brief="References to list.",
             flags="--limit -n",
         ),
     ]

@@ -39,6 +39,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def counted(shown: int, total: int, noun: str) -> str:
+    """Return how many there are, and how many of them are shown: ``4 results``, ``10 of 25 results``."""
+    return plural(total, noun) if shown == total else f"{shown:,} of {plural(total, noun)}"
+
+
 def size(count: int) -> str:
     """Return a number of bytes in a readable unit."""
     value, unit = float(count), "B"
@@ -121,7 +126,7 @@ def search_notes(answer: Mapping[str, Any], surface: Surface) -> Iterator[Note]:
     """
     dashes = "--" if surface == "cli" else ""
     option = "--include-superseded" if surface == "cli" else "include_superseded"
-    for reason, count in answer["hidden"].items():
+    for reason, count in answer.get("hidden", {}).items():
         how = f" ({option} shows them)" if reason in {"superseded", "deprecated", "yanked"} else ""
         yield "hidden", f"{count} {inline(reason)}{how}"
     if not answer["results"]:

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from rye import Registry
 from rye.search.results import SearchResponse
 from rye.web.serving import app
-from tests.support.mcp_server import asking, called, with_client
+from tests.support.mcp_server import called, with_client
 from tests.support.spacesim import SpaceSim
 from tests.support.team_skills import QUESTIONS, lay
 from tests.unit.cli.workshop import Workshop
@@ -146,8 +146,8 @@ def test_every_surface_answers_without_the_manual(tmp_path: Path) -> None:
     assert with_sections["results"][0]["id"] == "write-release-notes"
     sim = SpaceSim(tmp_path / "mcp", bundles=())
     lay(sim.project)
-    answer = with_client(sim, lambda client: called(client, "rye_search", **asking(query=question)))
-    assert [(hit["name"], hit["bundle"]) for hit in answer["results"]] == found
+    answer = with_client(sim, lambda client: called(client, "rye_search", query=question))
+    assert [(hit["name"], hit.get("bundle", "")) for hit in answer["results"]] == found
     registry = Registry(shop.project, user=tmp_path, cache_dir=tmp_path / "cache")
     with TestClient(app(registry), base_url="http://127.0.0.1") as client:
         page = client.get("/search.json", params={"q": question}).json()

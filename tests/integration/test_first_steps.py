@@ -190,7 +190,7 @@ def test_where_there_is_nothing_it_is_said_where_rye_looked(rye: Newcomer, comma
     assert ("AGENTS.md" in said) == (space != "user")
     assert str(rye.home if space == "user" else rye.work) in said
     assert "rye new" in said
-    assert ("[0 of 0 items]\n" in said) == (command == "list" and space != "all")
+    assert ("0 items\n" in said) == (command == "list" and space != "all")
 
 
 @pytest.mark.parametrize(

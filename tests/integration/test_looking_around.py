@@ -57,7 +57,7 @@ def test_the_command_lists_a_line_per_item(shop: Workshop) -> None:
     done = shop.run("list", "--space", "project")
     assert done.status == 0
     head, *lines = done.out.splitlines()
-    assert head == "[6 of 6 items -- 3 knowledge, 2 tool, 1 directive; 6 project; 6 unsigned]"
+    assert head == "6 items: 3 knowledge, 2 tool, 1 directive; 6 project; 6 unsigned"
     assert len(lines) == len(FILES) - 1
     (line,) = [line for line in done.out.splitlines() if "tool:demo/deploy" in line]
     assert line.split("  ")[0] == "tool:demo/deploy"

@@ -137,7 +137,7 @@ def test_a_client_searches_and_loads_over_http(open_service: Service, mode: str)
         return item["id"], item["verdict"], [tool.name for tool in (await client.list_tools()).tools]
 
     found = open_service.talk(talk, mode=mode)
-    assert found == ("notes/new", "trusted", ["rye_search", "rye_sections", "rye_load", "rye_refs", "rye_verify"])
+    assert found == ("notes/new", "trusted", ["rye_search", "rye_sections", "rye_load", "rye_verify"])
 
 
 @pytest.mark.parametrize(

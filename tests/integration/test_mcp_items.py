@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError, types
 
-from tests.support.mcp_server import ERAS, Session, asking, called, refused, session, text_of, with_client
+from tests.support.mcp_server import ERAS, Session, called, refused, session, text_of, with_client
 from tests.support.signed import EVE
 from tests.support.spacesim import READ, SpaceSim, furnish
 
@@ -92,18 +92,28 @@ async def all_resources(client: Client) -> list[types.Resource]:
             return found
 
 
+def every_hit(server: Session) -> list[dict[str, Any]]:
+    """Return the hits of all pages of a list of everything; a page ends where its answer is long enough."""
+    hits: list[dict[str, Any]] = []
+    offset: int | None = 0
+    while offset is not None:
+        page = server.answer("rye_search", query="*", limit=1000, offset=offset)
+        assert 0 < len(json.dumps(page["results"], ensure_ascii=False)) <= 45_000
+        hits, offset = [*hits, *page["results"]], page.get("next_offset")
+    assert len(hits) == page["total"]
+    return hits
+
+
 # resources
 
 
 def test_every_item_is_a_resource_with_its_verdict(shared: Session) -> None:
     """Page after page all items that a search lists, each once, under a name that leads to it."""
     listed = shared.run(all_resources)
-    found = shared.answer("rye_search", **asking(query="*", limit=1000))
+    found = every_hit(shared)
     twice = 1  # in two bundles, which have one name for it
-    assert len(listed) == found["total"] - twice == len({resource.uri for resource in listed}) > 120
-    verdicts = {
-        f"rye://{hit['source']}/{hit['type']}/{hit['id']}": hit["signature"]["verdict"] for hit in found["results"]
-    }
+    assert len(listed) == len(found) - twice == len({resource.uri for resource in listed}) > 120
+    verdicts = {f"rye://{hit['source']}/{hit['type']}/{hit['id']}": hit["verdict"] for hit in found}
     for resource in listed:
         assert (resource.description or "").startswith(f"[{verdicts[resource.uri]}")
         assert len(resource.description or "") <= 400
@@ -238,14 +248,12 @@ def test_a_prompt_that_cannot_be_is_refused(shared: Session, name: str, given: d
 
 def test_a_server_of_trusted_items_leaves_the_others_out_everywhere(shared: Session, strict: Session) -> None:
     """Searches, resources and prompts list trusted items alone; loading another is refused."""
-    everything = shared.answer("rye_search", **asking(query="*", limit=1000))["results"]
-    trusted = {
-        f"{hit['source']}/{hit['type']}/{hit['id']}" for hit in everything if hit["signature"]["verdict"] == "trusted"
-    }
+    everything = every_hit(shared)
+    trusted = {f"{hit['source']}/{hit['type']}/{hit['id']}" for hit in everything if hit["verdict"] == "trusted"}
     assert len(trusted) < len(everything)
-    listed = strict.answer("rye_search", query="*", limit=1000)
-    assert {f"{hit['source']}/{hit['type']}/{hit['id']}" for hit in listed["results"]} == trusted
-    assert listed["total"] == sum(hit["signature"]["verdict"] == "trusted" for hit in everything)
+    listed = every_hit(strict)
+    assert {f"{hit['source']}/{hit['type']}/{hit['id']}" for hit in listed} == trusted
+    assert len(listed) == sum(hit["verdict"] == "trusted" for hit in everything)
     assert {resource.uri for resource in strict.run(all_resources)} == {f"rye://{name}" for name in trusted}
 
     async def talk(client: Client) -> list[str]:
@@ -274,7 +282,7 @@ def test_a_server_of_trusted_items_names_no_others(strict: Session) -> None:
     asked = [
         strict.call("rye_load", item="knowledge:hostile/badd"),
         strict.call("rye_load", item="hostile/lonk"),
-        strict.call("rye_refs", item="directive:hostile/evi"),
+        strict.call("rye_load", item="directive:hostile/evi", refs=True),
         strict.call("rye_search", query="read"),
         strict.call("rye_search", query="hostil", options={"relax": True}),
         strict.call("rye_sections", query="read a file"),
@@ -282,7 +290,7 @@ def test_a_server_of_trusted_items_names_no_others(strict: Session) -> None:
         strict.call("rye_search", query="read", options={"why": "tool:rye/file-system/read"}),
     ]
     for more in ({"query": "", "like": "knowledge:hostile/bad"}, {"query": "x", "why": "knowledge:hostile/bad"}):
-        assert strict.refused("rye_search", **asking(**more))["code"] == "not-trusted"
+        assert strict.refused("rye_search", **more)["code"] == "not-trusted"
     for result in asked:
         assert not re.search(r"hostile/(bad|long|evil|windows)\b", json.dumps(result.structured_content))
         assert "IGNORE" not in text_of(result) + json.dumps(result.structured_content)

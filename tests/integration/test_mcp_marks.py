@@ -12,7 +12,7 @@ from mcp import Client, MCPError, types
 
 from rye._text import as_word
 from rye.mcp.text import NOTICE
-from tests.support.mcp_server import Session, asking, session, text_of
+from tests.support.mcp_server import Session, session, text_of
 from tests.support.signed import EVE, PAT
 from tests.support.spacesim import SpaceSim
 
@@ -116,20 +116,20 @@ def assert_own(text: str) -> None:
 
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
-    ("rye_search", asking(query=VOICE, explain=True, limit=50, include_superseded=True)),
-    ("rye_search", asking(query="guide deploy", facets=["tag", "author", VOICE], include_superseded=True)),
-    ("rye_search", asking(query="guide", mode="hybrid", include_superseded=True)),
-    ("rye_search", asking(query="qqvoicf gudie", include_superseded=True)),
-    ("rye_search", asking(query="guide", why=f"knowledge:{NAME}")),
-    ("rye_search", asking(query="", like="knowledge:plain")),
+    ("rye_search", {"query": VOICE, "explain": True, "limit": 50, "include_superseded": True}),
+    ("rye_search", {"query": "guide deploy", "facets": ["tag", "author", VOICE], "include_superseded": True}),
+    ("rye_search", {"query": "guide", "mode": "hybrid", "include_superseded": True}),
+    ("rye_search", {"query": "qqvoicf gudie", "include_superseded": True}),
+    ("rye_search", {"query": "guide", "why": f"knowledge:{NAME}"}),
+    ("rye_search", {"query": "", "like": "knowledge:plain"}),
     ("rye_sections", {"query": "guide", "include_superseded": True}),
     ("rye_sections", {"query": VOICE, "include_superseded": True, "max_chars": 60}),
     ("rye_load", {"item": f"knowledge:{NAME}"}),
     ("rye_load", {"item": f"knowledge:by-{VOICE}"}),
     ("rye_load", {"item": "knowledge:plain", "limit": 500}),
     ("rye_load", {"item": f"tool:{NAME}", "space": "system"}),
-    ("rye_refs", {"item": f"knowledge:{NAME}"}),
-    ("rye_refs", {"item": "knowledge:plain", "direction": "out"}),
+    ("rye_load", {"item": f"knowledge:{NAME}", "refs": True}),
+    ("rye_load", {"item": "knowledge:plain", "refs": True}),
     ("rye_verify", {"item": "*"}),
 ]
 REFUSED: list[tuple[str, dict[str, Any]]] = [
@@ -139,7 +139,7 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("rye_load", {"item": f"tool:{NAME} is not a text"}),
     ("rye_search", {"query": "qqvoicee:x"}),
     ("rye_search", {"query": "x", "filters": {"qqvoicee": "1"}}),
-    ("rye_search", asking(query="x", facets=["qqvoicee"])),
+    ("rye_search", {"query": "x", "facets": ["qqvoicee"]}),
 ]
 
 

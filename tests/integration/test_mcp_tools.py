@@ -15,7 +15,8 @@ from mcp.shared.exceptions import MCPError
 from rye import Registry
 from rye.options.model import Parameter, parameters_of
 from rye.options.search import SearchOptions
-from tests.support.mcp_server import ERAS, Session, asking, called, session, text_of, with_client
+from rye.search.results import SearchResponse
+from tests.support.mcp_server import ERAS, Session, called, session, text_of, with_client
 from tests.support.samples import Samples
 from tests.support.spacesim import SpaceSim
 
@@ -48,45 +49,40 @@ def untimed(response: Mapping[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("mode", ERAS)
 def test_the_tools_are_listed_small_and_described_in_full(sim: SpaceSim, mode: str) -> None:
-    """Five tools in 10,000 bytes: each says its purpose, siblings, errors, examples; every argument has a schema."""
+    """Four tools in 6,000 bytes: each says its purpose and has an example; every argument has a schema."""
 
     async def talk(client: Client) -> types.ListToolsResult:
         return await client.list_tools()
 
     listed = with_client(sim, talk, mode=mode)
-    assert len(listed.model_dump_json(by_alias=True, exclude_none=True, exclude={"meta"}).encode()) <= 10_000
+    assert len(listed.model_dump_json(by_alias=True, exclude_none=True, exclude={"meta"}).encode()) <= 6_000
     names = [tool.name for tool in listed.tools]
-    assert names == ["rye_search", "rye_sections", "rye_load", "rye_refs", "rye_verify"]
+    assert names == ["rye_search", "rye_sections", "rye_load", "rye_verify"]
+    first, *others = (tool.input_schema["properties"] for tool in listed.tools)
     for tool in listed.tools:
         said = tool.description or ""
         assert tool.title
-        assert len(tool.input_schema["properties"]) <= (12 if tool.name == "rye_search" else 19)
-        assert "Errors" in said
-        assert "Use it" in said
-        assert said.partition("Examples: ")[2].count('{"') >= 2
-        assert any(other.name in said for other in listed.tools if other is not tool)
+        assert said.partition("Example: ")[2].startswith('{"')
         jsonschema.Draft202012Validator.check_schema(tool.input_schema)
-        jsonschema.Draft202012Validator.check_schema(tool.output_schema or {})
-        assert tool.input_schema["additionalProperties"] is False
         assert tool.annotations
         assert (tool.annotations.read_only_hint, tool.annotations.open_world_hint) == (True, False)
-        for name, schema in tool.input_schema["properties"].items():
-            assert schema["description"].endswith("."), name
+    for schemas in (first, *others):
+        for name, schema in schemas.items():
+            described = schema if "description" in schema else first[name]
+            assert described["description"].endswith("."), name
             assert "type" in schema, name
 
 
 def test_the_examples_of_the_descriptions_are_calls_that_answer(shared: Session) -> None:
-    """Each example is valid by the tool's schema, and refused for no reason but that there is no such item."""
+    """The example is valid by the tool's schema, and refused for no reason but that there is no such item."""
 
     async def talk(client: Client) -> None:
         for tool in (await client.list_tools()).tools:
-            examples = (tool.description or "").partition("Examples: ")[2]
-            for example in examples.split("; "):
-                given = json.loads(example)
-                jsonschema.validate(given, tool.input_schema)
-                result = await client.call_tool(tool.name, given)
-                if result.is_error:
-                    assert result.structured_content["error"]["code"] == "item-not-found"
+            given = json.loads((tool.description or "").partition("Example: ")[2])
+            jsonschema.validate(given, tool.input_schema)
+            result = await client.call_tool(tool.name, given)
+            if result.is_error:
+                assert result.structured_content["error"]["code"] == "item-not-found"
 
     shared.run(talk)
 
@@ -143,6 +139,26 @@ def another(parameter: Parameter) -> Any:
     return value
 
 
+def shown(hit: Mapping[str, Any], full: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a hit should be: what the registry says under the same keys."""
+    symbols = [symbol for symbol in full["symbols"] if "signature" in symbol]
+    about = ("kind", "name", "line", "signature", "docstring")
+    short = [{key: symbol[key] for key in about if symbol[key]} for symbol in symbols]
+    whole = full | full["signature"] | {"symbols": short, "skill": hit.get("skill")}
+    assert {"id", "name", "description", "category", "score", "type", "source", "preview"} <= hit.keys()
+    assert {"verdict", "path"} <= hit.keys()
+    assert ("reason" in hit) == (hit["verdict"] != "trusted")
+    return {name: whole[name] for name in hit}
+
+
+def same(answer: Mapping[str, Any], expected: SearchResponse) -> bool:
+    """Return whether an answer says what the registry says, and has what every answer has."""
+    whole = json.loads(json.dumps(expected.to_dict()))
+    hits = [shown(*both) for both in zip(answer["results"], whole["results"], strict=True)]
+    assert {"total", "query", "scope", "space", "limit", "offset", "search_type"} <= answer.keys()
+    return answer == {name: value for name, value in whole.items() if name in answer} | {"results": hits}
+
+
 def test_every_argument_of_a_search_reaches_the_registry(sim: SpaceSim, shared: Session) -> None:
     """The structured answer is that of ``Registry.search``, argument for argument, for each of them."""
     tried = {name for given in SEARCHES for name in given}
@@ -151,39 +167,35 @@ def test_every_argument_of_a_search_reaches_the_registry(sim: SpaceSim, shared: 
 
     async def talk(client: Client) -> list[dict[str, Any]]:
         (tool, *_) = (await client.list_tools()).tools
-        own, options = tool.input_schema["properties"], tool.input_schema["properties"]["options"]["properties"]
-        assert own.keys() | options.keys() == {*tried, *further, "project_path", "options", "detail", "like", "why"}
-        assert own.keys() == {*SEED, "options"}
-        plain = [await called(client, "rye_search", **asking(**given)) for given in searches]
+        assert tool.input_schema["properties"].keys() == {*tried, *further, "project_path", "like", "why"} >= {*SEED}
+        plain = [await called(client, "rye_search", **given) for given in searches]
         path = str(sim.project)
-        named = [await called(client, "rye_search", **asking(project_path=path, **given)) for given in searches]
+        named = [await called(client, "rye_search", project_path=path, **given) for given in searches]
         assert list(map(untimed, plain)) == list(map(untimed, named))
         return plain
 
     answers = shared.run(talk)
     (tool, *_) = shared.run(listed)
     for given in searches:
-        jsonschema.validate(asking(**given), tool.input_schema)
+        jsonschema.validate(given, tool.input_schema)
     assert sum(bool(answer["results"]) for answer in answers[: len(SEARCHES)]) >= len(SEARCHES) - 2
     own = registry(sim)
     for given, answer in zip(searches, answers, strict=True):
         expected = own.search(given["query"], **{name: value for name, value in given.items() if name != "query"})
-        for hit in answer["results"]:
-            hit.pop("skill", None)  # an address of the server's own
-        assert untimed(answer) == untimed(json.loads(json.dumps(expected.to_dict()))), given
+        assert same(answer, expected), given
 
 
 def test_items_like_one_are_those_of_the_registry(sim: SpaceSim, shared: Session) -> None:
     """``like`` takes an item instead of a query; what does not go with it is refused, and it is said what does."""
     given: dict[str, Any] = {"space": "user", "limit": 3, "filters": {"tags": "files"}, "mode": "semantic"}
     expected = registry(sim).similar("knowledge:notes/new", **given)
-    answer = shared.answer("rye_search", **asking(query="", like="knowledge:notes/new", **given))
-    assert untimed(answer) == untimed(json.loads(json.dumps(expected.to_dict())))
-    plain = shared.answer("rye_search", **asking(query="", like="notes/new"))
+    answer = shared.answer("rye_search", query="", like="knowledge:notes/new", **given)
+    assert same(answer, expected)
+    plain = shared.answer("rye_search", query="", like="notes/new")
     assert (plain["stage"], plain["query"]) == ("similar", "knowledge:notes/new")
     assert plain["results"]
     for more in ({"query": "files"}, {"query": "", "level": 1}, {"query": "", "why": "notes/new"}):
-        assert shared.refused("rye_search", **asking(like="notes/new", **more))["code"] == "bad-like"
+        assert shared.refused("rye_search", like="notes/new", **more)["code"] == "bad-like"
     alone = shared.refused("rye_search", options={"like": "notes/new"})
     assert alone["code"] == "missing-argument"
     assert 'an empty query ("")' in alone["hint"]
@@ -195,55 +207,34 @@ def test_items_like_one_are_those_of_the_registry(sim: SpaceSim, shared: Session
 def test_why_an_item_is_a_hit_or_none_comes_beside_the_hits(sim: SpaceSim, shared: Session) -> None:
     """The answer is that of the search, and ``why`` that of ``Registry.why``; the text says the reasons."""
     given: dict[str, Any] = {"query": "read -thread", "filters": {"is": "trusted"}, "limit": 1}
-    plain = shared.answer("rye_search", **asking(**given))
+    plain = shared.answer("rye_search", **given)
     for item, found in (("tool:rye/file-system/read", True), ("threads/orchestrator", False)):
-        answer = shared.answer("rye_search", **asking(**given, why=item))
+        answer = shared.answer("rye_search", **given, why=item)
         reported = answer.pop("why")
         assert untimed(answer) == untimed(plain)
         expected = json.loads(json.dumps(registry(sim).why("read -thread", item, filters=given["filters"]).to_dict()))
-        assert reported == {key: value for key, value in expected.items() if key not in {"query", "warnings"}}
+        assert reported["hit"] == (reported["hit"] and shown(reported["hit"], expected["hit"]))
+        left_out = {"query", "warnings", "hit"}
+        assert {**reported, "hit": None} == {key: each for key, each in expected.items() if key not in left_out} | {
+            "hit": None
+        }
         assert reported["found"] == found
         said = text_of(shared.call("rye_search", **given, options={"why": item}))
         assert f"why {reported['type']}:{reported['id']}: {'hit ' if found else 'no hit'}" in said
         assert all(f"[{reason['code']}]" in said for reason in reported["reasons"])
-    given = asking(query="read a file", mode="semantic", threshold=0.99, why="notes/new")
+    given = {"query": "read a file", "mode": "semantic", "threshold": 0.99, "why": "notes/new"}
     near = shared.answer("rye_search", **given)["why"]
     assert (near["search_type"], near["meaning"] is None) in {("keyword", True), ("semantic", False)}
-    assert shared.refused("rye_search", **asking(query="read", why="notes/nwe"))["code"] == "item-not-found"
-    assert shared.refused("rye_search", **asking(query="read", why=["notes/new"]))["code"] == "bad-item"
+    assert shared.refused("rye_search", query="read", why="notes/nwe")["code"] == "item-not-found"
+    assert shared.refused("rye_search", query="read", why=["notes/new"])["code"] == "bad-item"
 
 
-def test_a_brief_answer_has_what_a_model_decides_by(shared: Session) -> None:
-    """Every field of the contract, verdict, reason and path of each hit, in less than 350 bytes a hit."""
-    needed = {"id", "name", "description", "category", "score", "type", "source", "preview", "verdict"}
-    around = {"total", "query", "scope", "space", "limit", "offset", "search_type", "notice", "results", "reasons"}
-    for query in ("", "read", "thread"):
-        given: dict[str, Any] = {"query": query, "limit": 5}
-        brief, full = (
-            shared.call("rye_search", **given, options={"detail": detail}).structured_content
-            for detail in ("brief", "full")
-        )
-        assert brief == shared.call("rye_search", **given).structured_content
-        assert around <= brief.keys() <= full.keys() | {"reasons", "base"}
-        assert next(iter(brief)) == "notice"
-        for hit, whole in zip(brief["results"], full["results"], strict=True):
-            assert needed <= hit.keys()
-            assert said_once(brief, hit) == (
-                f"{whole['signature']['reason']} [{whole['signature']['code']}]",
-                whole["path"],
-            )
-            expected = [whole["signature"]["verdict"], whole["id"], whole["bundle"], whole["exact"]]
-            assert [hit["verdict"], hit["id"], hit.get("bundle", ""), hit.get("exact", False)] == expected
-            assert size({name: hit[name] for name in needed}) < 350
-        assert size(brief) < 0.6 * size(full)
-
-
-def said_once(brief: Mapping[str, Any], part: Mapping[str, Any]) -> tuple[str, str]:
-    """Return reason and path of a part of a brief answer, as a client puts them together."""
-    reason = brief.get("reasons", {}).get(part.get("reason", part["verdict"]), "")
-    folder, _, ending = brief.get("base", "").partition("{id}")
-    path = part.get("path", f"{part['id']}{ending}")
-    return reason.replace("{signer}", part.get("signer", "")), path if path[0] == "/" else folder + path
+def test_options_may_stand_in_a_mapping_or_beside_the_query(shared: Session) -> None:
+    """What every model writes works, and so does what earlier versions asked for."""
+    beside = shared.answer("rye_search", query="read a file", mode="semantic", limit=3)
+    assert beside["search_type"] == "semantic"
+    for options in ({"mode": "semantic", "limit": 3}, '{"mode": "semantic", "limit": 3}'):
+        assert shared.answer("rye_search", query="read a file", options=options) == beside
 
 
 @pytest.mark.parametrize(
@@ -268,10 +259,9 @@ def said_once(brief: Mapping[str, Any], part: Mapping[str, Any]) -> tuple[str, s
         ({"query": "a", "proximity": {"max_distance": 0}}, "bad-proximity"),
         ({"query": "a", "options": {"level": 3}}, "bad-level"),
         ({"query": "a", "options": {"relax": "no"}}, "bad-relax"),
-        ({"query": "a", "options": {"detail": "some"}}, "bad-detail"),
-        ({"query": "a", "options": {"limit": 3}}, "unknown-argument"),
+        ({"query": "a", "options": {"limits": 3}}, "unknown-argument"),
+        ({"query": "a", "max_distance": 2}, "unknown-argument"),
         ({"query": "a", "options": ["level"]}, "bad-options"),
-        ({"query": "a", "level": 1}, "unknown-argument"),
         ({"query": "a", "limits": 3}, "unknown-argument"),
         ({"query": "a", "project_path": "relative"}, "bad-project-path"),
         ({"query": "a", "project_path": 7}, "bad-project-path"),
@@ -288,9 +278,8 @@ def test_an_argument_that_is_not_valid_is_refused_with_what_is(
         assert error["caret"] == "a AND (b\n      ^"
         assert error["suggestion"] == "a b"
     if code == "unknown-argument":
-        hints = {"limits": "did you mean 'limit'?", "level": "write it in options; ", "options": "valid are "}
-        assert hints[list(given)[1]] in error["hint"]
-        assert ("include_superseded" in error["valid"]) == ("options" in given)
+        assert ("write it in fuzzy; " if "max_distance" in given else "did you mean 'limit'?") in error["hint"]
+        assert "include_superseded" in error["valid"]
 
 
 MEANT: Mapping[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -327,7 +316,6 @@ MANY = [f"a{number}" for number in range(100_000)]
 LONG: dict[str, tuple[str, dict[str, Any]]] = {
     "brackets to verify": ("rye_verify", {"item": "tool:" + "[*" * 50_000}),
     "brackets to load": ("rye_load", {"item": "[" * 100_000}),
-    "brackets with relations": ("rye_refs", {"item": "[" * 100_000}),
     "a scope of 50,000 parts": (
         "rye_search",
         {"query": "a", "scope": ",".join(f"tool.{each}.*" for each in MANY[::2])},
@@ -380,12 +368,14 @@ def test_attack_a_long_address_name_or_cursor_is_refused_at_once(shared: Session
 
 
 def test_loading_returns_the_content_and_its_verdict(sim: SpaceSim, shared: Session) -> None:
-    """By ``type:id`` or by an id alone; the structured answer is that of ``Registry.load`` with a few keys more."""
+    """By ``type:id`` or by an id alone; the structured answer says what ``Registry.get`` does."""
     expected = registry(sim).get("knowledge:notes/new").to_dict()
-    by_type = shared.answer("rye_load", item="knowledge:notes/new", offset=0, detail="full")
-    assert shared.answer("rye_load", item="notes/new", offset=0, detail="full") == by_type
+    by_type = shared.answer("rye_load", item="knowledge:notes/new", offset=0)
+    assert shared.answer("rye_load", item="notes/new", offset=0) == by_type
     more = {"characters": len(expected["content"]), "offset": 0, "next_offset": None, "escaped": False}
-    assert by_type == json.loads(json.dumps(expected)) | more
+    whole = json.loads(json.dumps(expected)) | expected["signature"] | more
+    assert by_type == {name: whole[name] for name in by_type}
+    assert {"type", "id", "space", "path", "verdict", "code", "reason", "content", *more} <= by_type.keys()
     below = shared.answer("rye_load", item="knowledge:notes/new")
     assert (below["content"], expected["content"][below["offset"] :]) == ("On files.\n", "On files.\n")
     text = text_of(shared.call("rye_load", item="knowledge:notes/new", offset=0))
@@ -400,19 +390,22 @@ def test_loading_returns_the_content_and_its_verdict(sim: SpaceSim, shared: Sess
 def test_verification_is_that_of_the_registry_worst_first(sim: SpaceSim, shared: Session) -> None:
     """Counts are of all items; every verdict is that of ``Registry.verify``."""
     report = registry(sim).verify("tool:*", "knowledge:*", "directive:*")
-    answer = shared.answer("rye_verify", item="tool,knowledge,directive", limit=1000, detail="full")
+    answer = shared.answer("rye_verify", item="tool,knowledge,directive", limit=1000)
     assert answer["counts"] == dict(report.counts)
     assert answer["total"] == len(report.items) == len(answer["items"])
-    key = ("type", "id", "space", "path", "verdict", "code")
+    key = ("type", "id", "space", "path", "verdict")
     assert {tuple(item[name] for name in key) for item in answer["items"]} == {
         tuple(item.to_dict()[name] for name in key) for item in report.items
     }
-    assert answer["items"][0]["verdict"] == "unsigned"
-    assert answer["items"][-1]["verdict"] == "trusted"
-    page = shared.answer("rye_verify", item="tool,knowledge,directive", limit=2, offset=1, detail="full")
+    worst = ("tampered", "misplaced", "partial", "untrusted", "unsigned", "trusted")
+    order = [worst.index(item["verdict"]) for item in answer["items"]]
+    assert order == sorted(order)
+    assert len({*order}) > 1
+    assert all(("code" in item) == (item["verdict"] != "trusted") for item in answer["items"])
+    page = shared.answer("rye_verify", item="tool,knowledge,directive", limit=2, offset=1)
     assert page["items"] == answer["items"][1:3]
     assert page["next_offset"] == 3
-    everything = shared.answer("rye_verify", detail="full")
+    everything = shared.answer("rye_verify")
     assert everything["items"] == [item for item in answer["items"] if item["verdict"] != "trusted"]
     assert everything["counts"] == answer["counts"]
     assert len(json.dumps(shared.answer("rye_verify"))) < 3_000
@@ -420,13 +413,13 @@ def test_verification_is_that_of_the_registry_worst_first(sim: SpaceSim, shared:
 
 def test_an_item_is_found_by_every_name_that_this_server_writes(shared: Session) -> None:
     """The address of its resource, and patterns without a type, as well as with one."""
-    first = shared.answer("rye_verify", item="tool", detail="full")["items"][0]
+    first = shared.answer("rye_verify", item="tool")["items"][0]
     address = f"rye://{first['space']}/tool/{first['id']}"
     assert shared.answer("rye_load", item=address)["id"] == first["id"]
-    found = shared.answer("rye_verify", item=address, detail="full")["items"]
+    found = shared.answer("rye_verify", item=address)["items"]
     assert {each["id"] for each in found} == {first["id"]}
     pattern = f"{first['id'][:-1]}?"
-    assert first["id"] in {each["id"] for each in shared.answer("rye_verify", item=pattern, detail="full")["items"]}
+    assert first["id"] in {each["id"] for each in shared.answer("rye_verify", item=pattern)["items"]}
     assert shared.refused("rye_load", item="rye://moon/tool/x")["code"] in {"bad-type", "item-not-found"}
 
 

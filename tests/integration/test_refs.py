@@ -179,16 +179,17 @@ def test_the_tool_answers_agents(sim: SpaceSim, only_trusted: bool) -> None:  # 
     sim.write("project", "knowledge/ops/loose.md", note("See knowledge:ops/b."))
     wanted = ["knowledge:ops/a"] if only_trusted else ["knowledge:ops/a", "knowledge:ops/loose"]
     with session(sim, only_trusted=only_trusted) as found:
-        result = found.call("rye_refs", item="knowledge:ops/b", direction="in")
-        data = result.structured_content or {}
-        assert [each["item"] for each in data["relations"]] == wanted
-        assert data["total"] == len(wanted)
+        result = found.call("rye_load", item="knowledge:ops/b", refs=True)
+        refs = (result.structured_content or {})["refs"]
+        into = [each["item"] for each in refs["relations"] if each["target"] == "knowledge:ops/b"]
+        assert into == wanted
+        assert {f"{each['type']}:{each['id']}" for each in refs["items"]} >= {*wanted}
         assert "knowledge:ops/a -mentions-> knowledge:ops/b  line" in text_of(result)
         assert ("loose" in text_of(result)) == (not only_trusted)
-        assert found.refused("rye_refs", item="ops/zz")["code"] == "item-not-found"
-        out = text_of(found.call("rye_refs", item="knowledge:ops/c", direction="out"))
+        assert found.refused("rye_load", item="ops/zz", refs=True)["code"] == "item-not-found"
+        out = text_of(found.call("rye_load", item="knowledge:ops/c", refs=True))
         assert re.search(
             r"-references-> \(ambiguous, knowledge:y/twin, tool:x/twin\)  line \d+, as \w+\| twin$", out, re.MULTILINE
         )
-        run = text_of(found.call("rye_refs", item="tool:ops/run"))
+        run = text_of(found.call("rye_load", item="tool:ops/run", refs=True))
         assert re.search(r"knowledge:ops/a -references-> tool:ops/run  line \d+, as \w+\| ops/run$", run, re.MULTILINE)

@@ -34,7 +34,7 @@ def shared(sim: SpaceSim) -> Iterator[Session]:
 
 def test_the_tool_answers_as_the_registry_does(sim: SpaceSim, shared: Session) -> None:
     """The structured answer is the response; the text has place, verdict and the section, harmless."""
-    result = shared.call("rye_sections", query="undo release", space="project", limit=1, detail="full")
+    result = shared.call("rye_sections", query="undo release", space="project", limit=1)
     registry = Registry(
         sim.project, user=sim.user, more_bundles=tuple(sim.bundles.values()), cache_dir=sim.cache, embedder="none"
     )
@@ -42,9 +42,18 @@ def test_the_tool_answers_as_the_registry_does(sim: SpaceSim, shared: Session) -
     assert result.structured_content is not None
     (got,), (hit,) = result.structured_content["results"], expected["results"]
     assert got["text"] == "Undo a release.\\u202e"
-    assert {name: got[name] for name in got if name not in {"text", "snippet"}} == {
-        name: hit[name] for name in hit if name not in {"text", "snippet"}
-    }
+    whole = hit | hit["signature"] | {"text": got["text"]}
+    assert got == {name: whole[name] for name in got}
+    assert {
+        "doc_id",
+        "source_handle",
+        "title",
+        "heading_path",
+        "mtime",
+        "hash",
+        "display_url",
+        "properties",
+    } <= got.keys()
     text = text_of(result)
     assert re.match(r"\[1 of 1 sections -- keyword\]\ndata, .*\n\n1\. knowledge:ops/guide  ", text)
     assert re.search(

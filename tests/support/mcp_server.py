@@ -20,7 +20,6 @@ from mcp import Client, types
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from rye.errors import RyeError
-from rye.mcp.arguments import TOOLS
 from rye.mcp.server import App
 from rye.mcp.startup import Options
 from rye.mcp.text import NOTICE
@@ -32,7 +31,6 @@ __all__ = [
     "ROOT",
     "Session",
     "arguments",
-    "asking",
     "called",
     "connected",
     "environment",
@@ -166,12 +164,6 @@ def with_process(sim: SpaceSim, talk: Callable[[Client], Awaitable[_Answer]], *m
                 return await talk(client)
 
     return anyio.run(run)
-
-
-def asking(**given: Any) -> dict[str, Any]:
-    """Return the arguments of ``rye_search``, the rarer ones in ``options``, for an answer with every field."""
-    options = {name: value for name, value in given.items() if name not in TOOLS["rye_search"]}
-    return {name: given[name] for name in given.keys() - options.keys()} | {"options": {"detail": "full", **options}}
 
 
 async def called(client: Client, tool: str, /, **given: Any) -> dict[str, Any]:

@@ -23,10 +23,10 @@ import click
 import rye
 from rye import Registry, errors
 from rye._text import block
-from rye.cli.commands import COMMANDS, CommandHelp
+from rye.cli.commands import COMMANDS, GROUPS, CommandHelp
 from rye.cli.params import PLACES, Option
 from rye.mcp.arguments import TOOLS
-from rye.options.model import Parameter, described, parameters_of
+from rye.options.model import Parameter, described
 from rye.query.flaws import FLAWS
 from rye.registry.diagnosis import CODES as DOCTOR_CODES
 from rye.search.explain import MISS_REASONS
@@ -96,7 +96,11 @@ def _cell(text: str) -> str:
 
 def _summary() -> str:
     width = max(map(len, COMMANDS))
-    return "\n".join(f"rye {name:<{width}}  {command.summary}" for name, command in COMMANDS.items())
+    rows = {
+        heading: [f"rye {name:<{width}}  {COMMANDS[name].summary}" for name in names]
+        for heading, names in GROUPS.items()
+    }
+    return "\n\n".join("\n".join([f"# {heading}", *lines]) for heading, lines in rows.items())
 
 
 def _command(entry: CommandHelp) -> str:
@@ -189,13 +193,9 @@ def _tool(name: str, parameters: Mapping[str, Parameter]) -> str:
 
 def _tool_rows(parameters: Mapping[str, Parameter]) -> Iterator[list[str]]:
     for name, parameter in parameters.items():
-        if name == "options":
-            parts = parameters_of(parameter.parts or dict)
-            yield from _tool_rows({f"options.{key}": part for key, part in parts.items()})
-        else:
-            text = described(parameter, "mcp")
-            notes = f"; {parameter.notes}" if parameter.notes and not parameter.data else ""
-            yield [f"`{name}`", _default(parameter) or "none", text + notes]
+        text = described(parameter, "mcp")
+        notes = f"; {parameter.notes}" if parameter.notes and not parameter.data else ""
+        yield [f"`{name}`", _default(parameter) or "none", text + notes]
 
 
 def _default(parameter: Parameter) -> str:

@@ -11,7 +11,7 @@ import click
 
 from rye.cli.options import HELP_SETTINGS, as_command, colour_option
 
-__all__ = ["COMMANDS", "CommandHelp"]
+__all__ = ["COMMANDS", "GROUPS", "CommandHelp"]
 
 
 _WIDTH = 76
@@ -181,3 +181,12 @@ def _read_help() -> Mapping[str, CommandHelp]:
 
 COMMANDS: Mapping[str, CommandHelp] = _read_help()
 """Every command by its name, in the order of the help."""
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Find": ("search", "sections", "list", "show", "refs", "why"),
+    "Check": ("verify", "doctor", "eval"),
+    "Sign and trust": ("init", "new", "import", "sign", "keys", "trust"),
+    "Serve": ("mcp", "hook", "serve"),
+    "Maintain": ("index", "completion", "help"),
+}
+"""The commands under the headings of the first page of the help."""

@@ -24,7 +24,6 @@ from rye.cli.params import (
     flag,
     hit_forms,
     option,
-    paths,
     places,
     take_where,
     text_or_json,
@@ -48,7 +47,6 @@ _NOT_ALIKE = ("facets", "fuzzy", "relax", "sort_by", "threshold")
 @option(
     "--like", metavar="ITEM", help="Find items like this one instead of a query", notes="a type:id", completes="item"
 )
-@paths
 @places()
 @hit_forms
 def search(query: tuple[str, ...], **options: Any) -> int:
@@ -59,9 +57,7 @@ def search(query: tuple[str, ...], **options: Any) -> int:
 
     Exit status: 0 something found, 1 nothing, 2 error.
     """
-    form, like, paths = take_form(options), options.pop("like"), options.pop("paths")
-    if form != "text":
-        refuse("paths", because=f"with --format {form}")
+    form, like = take_form(options), options.pop("like")
     if form == "ids":
         refuse("explain", "facets", because="with --format ids")
     if form == "jsonl":
@@ -75,10 +71,10 @@ def search(query: tuple[str, ...], **options: Any) -> int:
         mode = options["mode"] if is_given("mode") else "keyword"
         arguments = arguments_of(SimilarOptions, options | {"explain": explain or form == "text", "mode": mode})
         alike = ask_about_item(where, lambda registry: registry.similar(like, **arguments))
-        return answer_hits(alike, form, partial(render_search, shared_words=not explain, paths=paths))
+        return answer_hits(alike, form, partial(render_search, shared_words=not explain))
     arguments = arguments_of(SearchOptions, options)
     response = ask(where, lambda registry: registry.search(" ".join(query), **arguments))
-    return answer_hits(response, form, partial(render_search, paths=paths))
+    return answer_hits(response, form, render_search)
 
 
 def answer_hits(response: SearchResponse, form: str, render: _Render) -> int:

@@ -18,7 +18,7 @@ from rye.cli.render.parts import (
 )
 from rye.cli.terminal import VERDICT_MARKS, Terminal, cells, cut, pad
 from rye.surface.hits import is_markdown_file, symbol_line
-from rye.surface.text import header, lifecycle_label, remedy, signed_by, source_name
+from rye.surface.text import counted, lifecycle_label, remedy, signed_by, source_name
 
 if TYPE_CHECKING:
     from rye.registry.relations import RelatedItem, Relation, Relations
@@ -192,11 +192,12 @@ def render_help(pages: SearchResponse, terminal: Terminal) -> Iterator[str]:
 
 
 def list_header(first: SearchResponse, most: int | None, terminal: Terminal) -> str:
-    """Return the line above a list: how many of ``most`` items are shown, and the counts of all."""
+    """Return the line above a list: how many items there are, or how many are shown of them, and the counts of all."""
     counts = (", ".join(f"{count} {name}" for name, count in facet.values) for facet in first.facets.values())
     left = max(first.total - first.offset, 0)
     shown = left if most is None else min(left, most)
-    return terminal.style(header(shown, first.total, "items", "; ".join(map(inline, filter(None, counts)))), bold=True)
+    number, facts = counted(shown, first.total, "item"), "; ".join(map(inline, filter(None, counts)))
+    return terminal.style(f"{number}: {facts}" if facts else number, bold=True)
 
 
 def column_widths(page: SearchResponse) -> list[int]:
@@ -242,7 +243,7 @@ def render_refs(relations: Relations, terminal: Terminal) -> Iterator[str]:
     """Yield a header, then for each item in the middle its outgoing and incoming references."""
     items = {item.ref: item for item in relations.items}
     facts = f"{relations.direction}, depth {relations.depth}"
-    yield terminal.style(header(len(relations.relations), relations.total, "relations", facts), bold=True)
+    yield terminal.style(f"{counted(len(relations.relations), relations.total, 'relation')}: {facts}", bold=True)
     yield _item(relations.item, items, terminal)
     width = max((cells(edge.kind) for edge in relations.relations), default=0)
     for relation in relations.relations:

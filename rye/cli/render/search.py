@@ -17,7 +17,7 @@ from rye.cli.render.parts import (
 )
 from rye.cli.terminal import PLAIN, Terminal, bar, cells, cut, folded, note_line, pad, warning_lines
 from rye.surface.hits import HitView, Passage, hiding, is_markdown_file, view_of, without_marks
-from rye.surface.text import header, plural, search_notes, source_name
+from rye.surface.text import counted, plural, search_notes, source_name
 
 if TYPE_CHECKING:
     from rye.search.clauses import Clause
@@ -28,30 +28,33 @@ _INDENT = "    "
 _BAR = 24
 """Cells of a bar in an explanation."""
 
+_HOW = {
+    "hybrid": ", the best by meaning and words",
+    "semantic": ", the best by meaning",
+    "similar": ", the most similar first",
+    "fuzzy": ", with similar words",
+    "substring": ", with parts of words",
+    "any": ", with some of the words",
+    "literal": ", with the whole text",
+}
+"""A stage or mode in words."""
+
 _SHARED_WORDS = 10
 _LISTED_WORDS = 6
 
 
-def render_search(
-    response: SearchResponse,
-    terminal: Terminal,
-    *,
-    shared_words: bool = False,
-    paths: bool = False,
-) -> Iterator[str]:
-    """Yield the header, every hit of the page and the facets.
+def render_search(response: SearchResponse, terminal: Terminal, *, shared_words: bool = False) -> Iterator[str]:
+    """Yield how many results there are, every hit of the page and the facets.
 
-    An explained hit shows the parts of its score; with ``shared_words`` only the words that it shares with the item
-    that it is similar to. ``paths`` adds file and line.
+    A hit has two or three lines. An explained one also shows its scores and their parts; with ``shared_words`` only the
+    words that it shares with the item that it is similar to.
     """
     hits = response.results
-    yield terminal.style(header(len(hits), response.total, "results", response.stage), bold=True)
+    yield terminal.style(_head(response, "result", response.stage), bold=True)
     digits = len(str(response.offset + len(hits)))
     for rank, hit in enumerate(hits, response.offset + 1):
         yield ""
-        yield from _hit(f"{rank:>{digits}}.", hit, terminal)
-        if paths:
-            yield _INDENT + location(hit.path, hit.line, terminal)
+        yield from _hit(f"{rank:>{digits}}.", hit, terminal, scores=hit.explain is not None and not shared_words)
         if shared_words:
             yield from _shared_words(hit, terminal)
         elif hit.explain is not None:
@@ -60,6 +63,14 @@ def render_search(
         yield ""
         yield terminal.style(inline(name), bold=True)
         yield from _values(facet, terminal, longest=17 if name == "signer" else 48)
+
+
+def _head(response: SearchResponse | SectionResponse, noun: str, how: str) -> str:
+    """Return how many hits there are and how they were found: ``4 results``, ``10 of 25 results, with similar words``.
+
+    The normal case, every word as written, is not mentioned.
+    """
+    return f"{counted(len(response.results), response.total, noun)}{_HOW.get(how, '')}"
 
 
 def _shared_words(hit: SearchResult, terminal: Terminal) -> Iterator[str]:
@@ -90,31 +101,30 @@ def render_reading_notes(reading: QueryReading, terminal: Terminal) -> Iterator[
         yield note_line("did you mean", reading.did_you_mean, terminal)
 
 
-def _facts(hit: SearchResult, view: HitView, terminal: Terminal) -> list[str]:
-    """Return the name, score, verdict and place of a hit."""
+def _facts(hit: SearchResult, view: HitView, terminal: Terminal, *, scores: bool) -> list[str]:
+    """Return the name, verdict and place of a hit, and its scores if they are asked for."""
     facts = [
         item_name(view.name, hit.path, terminal),
-        f"{hit.score:.4f}",
-        view.similarity,
         verdict_label(hit.signature, terminal),
-        source_name(hit.source, hit.bundle, hit.folder),
+        location(hit.path, hit.line, terminal),
         terminal.style("exact" if hit.exact else "", "green"),
+        *((f"{hit.score:.4f}", view.similarity) if scores else ()),
     ]
     return [*filter(None, facts)]
 
 
-def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
+def _hit(rank: str, hit: SearchResult, terminal: Terminal, *, scores: bool) -> Iterator[str]:
     view = view_of(hit.to_dict())
-    facts, plain = _facts(hit, view, terminal), "  ".join(_facts(hit, view, PLAIN))
+    facts, plain = _facts(hit, view, terminal, scores=scores), "  ".join(_facts(hit, view, PLAIN, scores=scores))
     first = len(facts)
     if terminal.width is not None and cells(rank) + 1 + cells(plain) > terminal.width:
-        first = 2  # name and score
+        first = 2  # name and verdict
     yield f"{rank} {'  '.join(facts[:first])}"
     if facts[first:]:
         yield _INDENT + "  ".join(facts[first:])
-    for text in view.passages[:1] + view.passages[1:][-1:]:
-        yield from _indented(text, terminal)
-    for line in view.reasons:
+    for text in (view.texts if len(view.texts) > 1 else view.passages)[:2]:
+        yield from _one_line(text, terminal)
+    for line in view.reasons if scores else ():
         yield _INDENT + folded(line, terminal, first=_INDENT, following=_INDENT)
     yield from (cut(_INDENT + line, terminal.width) for line in view.symbols)
     yield from _magenta((*view.hiding, view.lifecycle), terminal)
@@ -124,10 +134,11 @@ def _magenta(notes: Iterable[str], terminal: Terminal) -> Iterator[str]:
     yield from (_INDENT + terminal.style(inline(note), "magenta") for note in notes if note)
 
 
-def _indented(text: Passage, terminal: Terminal) -> Iterator[str]:
-    width = None if terminal.width is None else terminal.width - cells(_INDENT)
-    for line in passage(text.text, text.spans, light=terminal.light, width=width):
-        yield _INDENT + line
+def _one_line(text: Passage, terminal: Terminal) -> Iterator[str]:
+    """Yield as much of a text as fits the terminal."""
+    width = None if terminal.width is None else terminal.width - cells(f"{_INDENT} …")
+    line, *more = passage(text.text, text.spans, light=terminal.light, width=width) or [""]
+    yield f"{_INDENT}{line}{(' …' if terminal.unicode else ' ...') if more else ''}"
 
 
 def _values(facet: Facet, terminal: Terminal, *, longest: int) -> Iterator[str]:
@@ -239,7 +250,7 @@ def _meaning(report: SimilarityReport, terminal: Terminal) -> str:
 
 def render_sections(response: SectionResponse, terminal: Terminal, *, snippets: bool) -> Iterator[str]:
     """Yield the header and every section."""
-    yield terminal.style(header(len(response.results), response.total, "sections", response.search_type), bold=True)
+    yield terminal.style(_head(response, "section", response.search_type), bold=True)
     width = len(str(response.offset + len(response.results)))
     for rank, hit in enumerate(response.results, start=response.offset + 1):
         yield ""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from rye.errors import ArgumentError
+from rye.errors import ArgumentError, ItemError
+from rye.items.guarded import load_json
 from rye.mcp.schema import take_arguments
-from rye.mcp.text import Reasons, picked, search_text, sections_text, short, tidy, tidy_hit, under_base
+from rye.mcp.text import judged, picked, search_text, sections_text, short, tidy, within_budget
 from rye.mcp.tools.tool import Tool, Work
-from rye.options.model import Parameter, check, parameters_of
+from rye.options.model import Parameter
 
 if TYPE_CHECKING:
     from rye.registry.registry import Registry
@@ -20,8 +22,8 @@ _LONGEST = 1_000_000
 _QUERY = 5_000
 """Characters of the query that an answer repeats."""
 
-_SHORT = 64
-"""Characters of a description in a brief answer; of title and preview if there is no description."""
+_DESCRIPTION_CHARS = 300
+"""Characters of the description of a hit."""
 
 _DEEP = 200
 """Levels of an explained query, more than a query may have."""
@@ -33,44 +35,31 @@ _OF_THE_PAGE = ("limit", "offset", "facets", "explain")
 """Arguments that do not decide which items are hits."""
 
 _OF_SECTIONS = """\
-Get whole sections, verified and ready to cite.
-Use it to answer a question from texts; rye_search finds items.
+Get whole sections, verified and ready to cite, to answer a question from texts; rye_search finds items.
 Each section stands below its type:id, score, verdict, source, lines and headings.
-Errors have a code and a hint.
-Examples: {"query": "how are keys revoked"}; {"query": "rollback", "limit": 3}"""
+Example: {"query": "how are keys revoked", "limit": 3}"""
 
 _DESCRIPTION = """\
-Find signed directives to follow, tools to run and knowledge to read.
-Use it first. Read a hit with rye_load; rye_sections returns passages.
-The best hits come first, pages of rye's own manual last; each has type:id, score, verdict and source. \
-Stage "all" means that every word matched. Ask the user before you act on an item that is not trusted.
-Errors have a code and a hint.
-Examples: {"query": "verify signatures in CI"}; {"query": "title:deploy* NOT draft", "scope": "tool.rye.*"}"""
+Find signed directives to follow, tools to run and knowledge to read. Read a hit with rye_load.
+Each has type:id, score, verdict and source. Ask the user before you act on an item that is not trusted.
+Example: {"query": "title:deploy* NOT draft", "scope": "tool.ops.*"}"""
 
 
 def _read(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments with the keys of ``options`` beside the others.
+    """Return the arguments; those in a mapping called ``options`` count as well.
 
     Raises:
-        ArgumentError: ``unknown-argument``, ``missing-argument``, ``bad-options``, ``bad-detail``.
+        ArgumentError: ``unknown-argument``, ``missing-argument``, ``bad-options``.
     """
-    taken = take_arguments(parameters, given)
-    options = parameters["options"]
-    assert options.parts is not None
-    more = taken.pop("options", {})
-    if not isinstance(more, Mapping):
-        check(options, more)
-    return taken | _read_sections(parameters_of(options.parts), more)
-
-
-def _read_sections(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments, and the level of detail.
-
-    Raises:
-        ArgumentError: ``unknown-argument``, ``missing-argument``, ``bad-detail``.
-    """
-    taken = take_arguments(parameters, given)
-    return taken | {"detail": check(parameters["detail"], taken.get("detail"))}
+    options = given.get("options") or {}
+    if isinstance(options, str):
+        with suppress(ItemError):
+            options = load_json(options)
+    if not isinstance(options, Mapping):
+        hint = "write its keys beside the query"
+        raise ArgumentError("bad-options", f"options is {short(repr(options))}, not a mapping", hint=hint)
+    beside = {name: value for name, value in given.items() if name != "options"}
+    return take_arguments(parameters, {**options, **beside})
 
 
 def _answer(_work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -80,8 +69,13 @@ def _answer(_work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[
     else:
         response = registry.similar(like, **_alike(query, item, arguments))
     answer = response.to_dict()
-    hits = [tidy_hit(hit | _address(hit)) for hit in answer.pop("results")]
-    data: dict[str, Any] = {"results": hits} | tidy(answer, longest=_QUERY)
+    hits = list(map(_hit, answer.pop("results")))
+    rest = tidy(answer, longest=_QUERY)
+    data = {"results": hits} | picked(rest, _ENVELOPE, [name for name in rest if name not in _LEFT_OUT])
+    if rest["stage"] != "all":
+        data["stage"] = rest["stage"]
+    if (count := within_budget(hits)) < len(hits):
+        data |= {"results": hits[:count], "next_offset": rest["offset"] + count}
     if item is not None:
         deciding = {name: value for name, value in arguments.items() if name not in _OF_THE_PAGE}
         data["why"] = _tidy_why(registry.why(query, item, **deciding).to_dict())
@@ -116,64 +110,59 @@ def _tidy_why(why: dict[str, Any]) -> dict[str, Any]:
     del why["query"], why["warnings"]
     hit = why.pop("hit")
     done: dict[str, Any] = tidy(why, longest=_QUERY, depth=_DEEP)
-    return done | {"hit": None if hit is None else tidy_hit(hit)}
+    return done | {"hit": None if hit is None else _hit(hit)}
 
 
 def _sections(_work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
     arguments.setdefault("max_chars", SECTIONS.parameters["max_chars"].default)
     answer = registry.sections(arguments.pop("query"), **arguments).to_dict()
-    hits = [tidy(hit) | {"text": tidy(hit["text"], longest=_LONGEST)} for hit in answer.pop("results")]
-    return {"results": hits, **tidy(answer, longest=_QUERY)}
+    hits = list(map(_section, answer.pop("results")))
+    rest = tidy(answer, longest=_QUERY)
+    return {"results": hits} | picked(rest, _ENVELOPE, [name for name in rest if name not in _LEFT_OUT])
 
 
 _ENVELOPE = ("total", "query", "scope", "space", "limit", "offset", "search_type")
+_LEFT_OUT = ("took_ms", "method", "stage")
+"""Keys of an answer that a client does not get; a stage only if it is not the first."""
+
 _OF_A_HIT = ("id", "name", "description", "category", "score", "type", "source", "preview")
-"""Keys that a brief hit always has; other keys only if they are not empty."""
+"""Keys that every hit has; others only if they are not empty."""
 
-_BY_EXCEPTION = ("bundle", "skill", "exact", "shadowed_by", "states", "successor", "explain")
-_AT_LENGTH = ("took_ms", "method", "results", "notice", "chars")
-
-
-def _brief(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer in about a third of its bytes: no empty keys, short texts, each reason once."""
-    return _with_reasons(answer, _brief_hit)
+_RARER = (
+    *("line", "title", "bundle", "folder", "exact", "shadows", "shadowed_by", "states", "successor"),
+    *("explain", "similarity", "hybrid"),
+)
 
 
-def _with_reasons(
-    answer: Mapping[str, Any], brief: Callable[[Mapping[str, Any], Reasons], dict[str, Any]]
-) -> dict[str, Any]:
-    """Return an answer with brief hits; reasons that several hits share are listed once, under ``reasons``."""
-    reasons = Reasons()
-    hits = [brief(hit, reasons) for hit in answer["results"]]
-    without = (*_AT_LENGTH, *(["stage"] if answer.get("stage") == "all" else []))
-    rest = picked(answer, _ENVELOPE, [name for name in answer if name not in without])
-    return {"notice": answer["notice"], "results": hits, **under_base(hits), "reasons": reasons, **rest}
-
-
-def _brief_hit(hit: Mapping[str, Any], reasons: Reasons) -> dict[str, Any]:
-    brief = picked(hit, _OF_A_HIT)
-    brief |= {"score": round(hit["score"], 4), "description": short(hit["description"], _SHORT)}
-    brief["preview"] = "" if hit["description"] else short(hit["preview"], _SHORT)
-    if hit["title"] and not hit["description"]:
-        brief["title"] = short(hit["title"], _SHORT)
-    brief |= reasons.label(hit["signature"]) | {"path": hit["path"]} | picked(hit, (), _BY_EXCEPTION)
+def _hit(hit: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a hit as clients get it."""
+    done: dict[str, Any] = tidy(hit)
+    done |= {"score": round(hit["score"], 4), "description": short(hit["description"], _DESCRIPTION_CHARS)}
     symbols = [
-        f"{symbol['kind']} {symbol['name']}, line {symbol['line']}"
-        for symbol in hit["symbols"]
-        if symbol.get("signature")
+        picked(symbol, ("kind", "name", "line", "signature", "docstring"))
+        for symbol in done["symbols"]
+        if "signature" in symbol
     ]
-    return brief | ({"symbols": symbols} if symbols else {})
+    place = judged(done["signature"]) | picked(done, ("path",))
+    return (
+        picked(done, _OF_A_HIT)
+        | place
+        | picked(done, (), _RARER)
+        | ({"symbols": symbols} if symbols else {})
+        | _address(hit)
+    )
 
 
 _OF_A_SECTION = ("type", "id", "source_handle", "heading_path", "score", "path", "line", "end_line", "text")
-_RARELY = ("title", "truncated", "states", "successor", "shadowed_by", "copies")
+_CITATION = ("doc_id", "title", "mtime", "hash", "display_url", "properties", "anchor", "chunk_ids")
+_RARER_OF_SECTIONS = ("truncated", "original_chars", "states", "successor", "shadowed_by", "copies")
 
 
-def _brief_sections(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer without digests and addresses, with each reason once."""
-    return _with_reasons(
-        answer, lambda hit, reasons: picked(hit, _OF_A_SECTION, _RARELY) | reasons.label(hit["signature"])
-    )
+def _section(hit: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a section as clients get it."""
+    done: dict[str, Any] = tidy(hit) | {"text": tidy(hit["text"], longest=_LONGEST)}
+    section = picked(done, _OF_A_SECTION) | judged(done["signature"])
+    return section | picked(done, _CITATION, _RARER_OF_SECTIONS)
 
 
 SEARCH = Tool(
@@ -183,7 +172,6 @@ SEARCH = Tool(
     _answer,
     search_text,
     read=_read,
-    brief=_brief,
 )
 SECTIONS = Tool(
     "rye_sections",
@@ -191,6 +179,5 @@ SECTIONS = Tool(
     _OF_SECTIONS,
     _sections,
     sections_text,
-    read=_read_sections,
-    brief=_brief_sections,
+    read=_read,
 )

@@ -43,8 +43,7 @@ class Tool:
         description: For the model: purpose, when to use it and when another tool, effects, errors, examples.
         answer: Runs in a thread and returns the answer as escaped, bounded JSON; raises a
             :class:`rye.errors.RyeError` if the call cannot be answered.
-        text: Returns the compact form of the answer for the model.
-        brief: Returns the structured answer, unless the argument ``detail`` is ``full``.
+        text: Returns the same answer as text for the model.
         read: Validates the arguments; without defaults if the registry knows them.
     """
 
@@ -53,7 +52,6 @@ class Tool:
     description: str
     answer: Callable[[Work, Registry, dict[str, Any]], dict[str, Any]]
     text: Callable[[Mapping[str, Any], Mark], str]
-    brief: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
     read: Callable[[Mapping[str, Parameter], Mapping[str, Any]], dict[str, Any]] = read_arguments
 
     @property
@@ -70,24 +68,21 @@ class Tool:
         ignored = [name for name in given if name not in self.parameters and is_clients_own(name)]
         arguments = self.read(self.parameters, {name: value for name, value in given.items() if name not in ignored})
         arguments |= {key: from_word(arguments[key]) for key in _NAMING if isinstance(arguments.get(key), str)}
-        is_full = self.brief is None or arguments.pop("detail") == "full"
         project = work.projects.find(arguments.pop("project_path", None))
         with project.used_by(work.call) as registry:
             data = {"notice": NOTICE} | self.answer(work, registry, arguments)
         said = [f"the argument {short(name)} is none of this tool and was ignored" for name in ignored]
-        data["warnings"] = [*(for_client(work.projects.hide_paths(text)) for text in data["warnings"]), *said]
-        text = self.text(data, Mark())
-        data = data if is_full or self.brief is None else self.brief(data)
-        return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=data)
+        warnings = [*(for_client(work.projects.hide_paths(text)) for text in data.pop("warnings", ())), *said]
+        data |= {"warnings": warnings} if warnings else {}
+        return types.CallToolResult(content=[types.TextContent(text=self.text(data, Mark()))], structured_content=data)
 
     def listed(self) -> types.Tool:
-        """Return its description, schemas and annotations, as the protocol lists it."""
+        """Return its description, schema and annotations, as the protocol lists it."""
         return types.Tool(
             name=self.name,
             title=self.title,
             description=self.description,
-            input_schema=input_schema(self.parameters),
-            output_schema={"type": "object"},
+            input_schema=input_schema(self.parameters, PARAMETERS["rye_search"] if self.name != "rye_search" else {}),
             annotations=types.ToolAnnotations(
                 read_only_hint=True,
                 open_world_hint=False,

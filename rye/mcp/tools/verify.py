@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 from rye._text import as_word
 from rye.errors import ArgumentError, NotFoundError
 from rye.items.model import TYPE_NAMES
-from rye.mcp.text import MAX_ENTRIES, Mark, Reasons, listed_notes, picked, reference, source, tidy, under_base, verdict
+from rye.mcp.text import (
+    MAX_ENTRIES,
+    Mark,
+    judged,
+    listed_notes,
+    picked,
+    reference,
+    source,
+    tidy,
+    verdict,
+    within_budget,
+)
 from rye.mcp.tools.tool import Tool, Work, read_target
 from rye.surface.text import plural
 
@@ -19,14 +30,13 @@ if TYPE_CHECKING:
 _LEFT_OUT = ("findings", "accepted", "unchecked", "status")
 """Keys that only matter with a policy, which a tool call does not have."""
 
+_WORST_FIRST = ("tampered", "misplaced", "partial", "untrusted", "unsigned", "trusted")
+
 _DESCRIPTION = """\
-Verify the signatures of one item, a namespace or, with signed lists, everything.
-Use it before you rely on several items; rye_search finds items.
-It returns counts, violations of lists, and the items with the worst verdict first; of everything those that are not \
-trusted. Verdicts: trusted; untrusted, when the \
-key does not count; partial or misplaced, when not all of it or not here; tampered; unsigned.
-Errors have a code and valid values.
-Examples: {"item": "tool:demo/deploy"}; {"item": "directive", "space": "project"}"""
+Verify one item, a namespace or, with signed lists, everything.
+It returns counts, violations of lists, and items, the worst verdict first: tampered, misplaced (signed for another \
+place), partial, untrusted (an unknown key), unsigned, trusted.
+Example: {"item": "directive", "space": "project"}"""
 
 
 def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -56,7 +66,7 @@ def _verify(work: Work, registry: Registry, arguments: Mapping[str, Any]) -> Ver
     if not report.items and not unchecked and not everything:
         message = f"nothing matches {arguments['item']!r} in space {arguments['space']}"
         raise NotFoundError("item-not-found", message, hint="rye_search lists what there is")
-    order = {verdict: -number for number, verdict in enumerate(Verdict)}
+    order = {verdict: number for number, verdict in enumerate(map(Verdict, _WORST_FIRST))}
     listed = [item for item in report.items if not everything or item.signature.verdict is not Verdict.TRUSTED]
     items = sorted(listed, key=lambda item: (order[item.signature.verdict], item.ref))
     return replace(report, items=tuple(items), unchecked=unchecked)
@@ -75,9 +85,13 @@ def _targets(registry: Registry, item: str, space: str) -> tuple[str, ...]:
 def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
     from dataclasses import replace
 
-    end = offset + limit
-    data = replace(report, items=report.items[offset:end]).to_dict()
-    listed = [tidy(item) for item in data.pop("items")]
+    data = replace(report, items=report.items[offset : offset + limit]).to_dict()
+    listed = [
+        picked(item, ("type", "id", "space", "path"), ("bundle",)) | judged(item)
+        for item in map(tidy, data.pop("items"))
+    ]
+    listed = listed[: within_budget(listed)]
+    end = offset + len(listed)
     for key in _LEFT_OUT:
         del data[key]
     beyond = len(report.problems) - MAX_ENTRIES
@@ -97,9 +111,7 @@ def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
 
 
 def _worst_first(counts: Mapping[str, int]) -> dict[str, int]:
-    from rye.trust.model import Verdict
-
-    return {word: counts[word] for word in reversed(Verdict) if word in counts}
+    return {word: counts[word] for word in _WORST_FIRST if word in counts}
 
 
 def _text(data: Mapping[str, Any], mark: Mark) -> str:
@@ -113,7 +125,7 @@ def _text(data: Mapping[str, Any], mark: Mark) -> str:
         facts = f"{reference(item)}  {verdict(item)}  {source(item)}"
         lines.append(facts if item["verdict"] == "trusted" else mark.line(f"{facts} ", item["reason"], 160))
     lines += listed_notes(mark, "problem", data["problems"], "the structured answer lists them")
-    lines += listed_notes(mark, "warning", data["warnings"], "the structured answer lists them")
+    lines += listed_notes(mark, "warning", data.get("warnings", ()), "the structured answer lists them")
     if data["next_offset"] is not None:
         lines.append(f"next page: offset {data['next_offset']}")
     return mark.answer(lines)
@@ -128,21 +140,10 @@ def _list_lines(lists: Sequence[Mapping[str, Any]], mark: Mark) -> Iterator[str]
         yield f"list of {name}: {what} -- violations: {row['violations']}"
 
 
-def _brief(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the place and verdict of each item, with each reason once."""
-    reasons = Reasons()
-    listed = [
-        picked(item, ("type", "id", "space", "path"), ("bundle",)) | reasons.label(item) for item in data["items"]
-    ]
-    rest = picked(data, ("counts", "total", "next_offset", "lists", "problems", "warnings"))
-    return {"notice": data["notice"], "items": listed, **under_base(listed), "reasons": reasons, **rest}
-
-
 TOOL = Tool(
     "rye_verify",
     "Verify signatures",
     _DESCRIPTION,
     _answer,
     _text,
-    brief=_brief,
 )

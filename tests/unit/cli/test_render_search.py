@@ -8,14 +8,14 @@ from rye.search.results import ClauseTrace, Facet
 from tests.unit.cli.samples import ESCAPED, HOSTILE, hit, response, signature, trace
 
 
-def test_a_hit_shows_rank_name_score_verdict_source_title_and_preview() -> None:
-    """The header tells shown, total and stage; the hit has its line and two below it."""
+def test_a_hit_has_two_or_three_lines_name_verdict_and_path_then_what_it_says() -> None:
+    """The first line of all tells shown and total; scores are for those who ask for an explanation."""
     lines = list(render_search(response(hit(), total=42), PLAIN))
     assert lines == [
-        "[1 of 42 results -- all]",
+        "1 of 42 results",
         "",
-        "1. tool:demo/deploy  0.5000  ✓ trusted  project",
-        "    Deploy a build",
+        "1. tool:demo/deploy  ✓ trusted  /p/.ai/tools/demo/deploy.py:1",
+        "    Puts a build on a server",
         "    how to deploy a build",
     ]
 
