@@ -193,6 +193,10 @@ command = partial(click.command, cls=Command)
 """Makes a function a command."""
 
 
+_DISTANCES = frozenset({AUTOMATIC, "0", "1", "2"})
+"""The values of ``--fuzzy``; any other word after it is the query."""
+
+
 class SearchCommand(Command):
     """Reads a search line as people write it; click does the rest."""
 
@@ -222,7 +226,7 @@ class SearchCommand(Command):
                 words += rest
                 break
             (options if known and not _looks_like_exclusion(arg, flags, taking) else words).append(arg)
-            if rest and (arg in taking or (arg == "--fuzzy" and rest[0].isdecimal())):
+            if rest and (arg in taking or (arg == "--fuzzy" and rest[0] in _DISTANCES)):
                 options.append(rest.pop(0))
         single = [param.human_readable_name for param in self.params if isinstance(param, click.Argument)]
         parts = [*options, "--", *words]
@@ -237,7 +241,7 @@ class SearchCommand(Command):
             if arg == "--":
                 return [*tidied, arg, *rest]
             if arg == "--fuzzy":
-                number = rest.pop(0) if rest and rest[0].isdecimal() else AUTOMATIC
+                number = rest.pop(0) if rest and rest[0] in _DISTANCES else AUTOMATIC
                 arg = f"--fuzzy={number}"
             elif _looks_like_exclusion(arg, flags, taking):
                 message = f"{arg!r} is not an option; put -- before a query that begins with an exclusion"

@@ -530,7 +530,7 @@ class ClusterSearch:
         trust, now, read = self._local.trust, self._local.now, self.hits.read
         hydrator = Hydrator(reader, states, trust, now, verdicts_matter=False, read=read)
         hits = [Hit(numbers[row.mark], round(row.score, 4), row.exact) for row in kept]
-        results, warnings = PageBuilder(evaluation, hydrator, self.request.explain).build(hits)
+        results, warnings, _ = PageBuilder(evaluation, hydrator, self.request.explain).build(hits)
         placed = tuple(self._placed(result, row, answer) for result, row in zip(results, kept, strict=True))
         return placed, (*claims, *warnings, *self._about(kept))
 

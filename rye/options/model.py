@@ -210,10 +210,12 @@ def metavar(parameter: Parameter) -> str:
 
 
 def guess(name: object, valid: Iterable[str]) -> str:
-    """Return ``did you mean …? `` if one of the valid names is similar; else an empty string."""
+    """Return ``did you mean …? `` if one of the valid names is similar or begins so; else an empty string."""
     from difflib import get_close_matches
 
-    similar = get_close_matches(name, list(valid), 1) if isinstance(name, str) else []
+    names = list(valid)
+    longer = [each for each in names if isinstance(name, str) and name and each.startswith(name)]
+    similar = get_close_matches(name, names, 1) or longer[:1] if isinstance(name, str) else []
     return f"did you mean {similar[0]!r}? " if similar else ""
 
 

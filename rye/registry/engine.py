@@ -278,16 +278,24 @@ class LocalEngine:
         return self._indexes.answer(answered, self.max_staleness)
 
     def _answer(self, space: str, work: Callable[[State], A]) -> A:
-        """Return a response with the warnings of its state and the time it took."""
+        """Return a response with the warnings of its state and the time it took.
+
+        If a scan was reused and a hit is gone or changed, the spaces are scanned, and the answer is made again.
+        """
         began = time.perf_counter()
-        return self.ask(lambda state: self._answered(state, space, work, began))
+        response = self.ask(lambda state: self._answered(state, space, work, began))
+        if response.stale and self.max_staleness:
+            return self._indexes.answer(lambda state: self._answered(state, space, work, began), 0.0)
+        return response
 
     @staticmethod
     def _answered(state: State, space: str, work: Callable[[State], A], began: float) -> A:
         response: A = work(state)
         warnings = (*state.warnings, *response.warnings, *state.empty(space))
         took = time.perf_counter() - began
-        return replace(response, warnings=warnings, stale=state.stale(space), took_ms=round(took * 1e3, 3))
+        return replace(
+            response, warnings=warnings, stale=response.stale or state.stale(space), took_ms=round(took * 1e3, 3)
+        )
 
     def _context(self, state: State, request: Request, of: Root | None = None) -> SearchContext:
         """Return what a search reads: rye's own items only if the request names them, or if there are no others.

@@ -241,6 +241,9 @@ def _front_matter(item_id: str, read: ReadItem) -> Mapping[str, Any]:
 def front_matter_of(item_id: str, data: bytes) -> dict[str, Any]:
     """Return the front matter of a skill's file, if it meets the specification.
 
+    Metadata that is no text, such as a list of tags, is left out: the protocol cannot express it, and many skills have
+    some.
+
     Raises:
         ItemError: ``not-a-skill``.
     """
@@ -259,9 +262,9 @@ def front_matter_of(item_id: str, data: bytes) -> dict[str, Any]:
         raise _no_skill(item_id, "its name has more than small letters, digits and single hyphens", hint)
     if fields["name"] != name:
         raise _no_skill(item_id, f"its name is {fields['name']!r}, and that of its folder is not", "rename one of them")
-    more = fields.get("metadata", {})
-    if not isinstance(more, dict) or not all(isinstance(value, str) for value in more.values()):
-        raise _no_skill(item_id, "its metadata is not a mapping of texts", "quote the values")
+    if "metadata" in fields:
+        more = fields["metadata"] if isinstance(fields["metadata"], dict) else {}
+        fields = {**fields, "metadata": {key: value for key, value in more.items() if isinstance(value, str)}}
     if len(json.dumps(fields)) > MAX_FRONT_MATTER:
         raise _no_skill(item_id, f"its front matter has more than {MAX_FRONT_MATTER:,} bytes", "shorten it")
     return fields

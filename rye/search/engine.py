@@ -25,11 +25,11 @@ from rye.search.docset import Docs
 from rye.search.facets import require_facets
 from rye.search.named_items import named_inside, referred_to
 from rye.search.order import Order, Top
-from rye.search.page import Hit, PageBuilder
+from rye.search.page import Hit, Page, PageBuilder
 from rye.search.relax import Relaxed, relax
 from rye.search.request import Request
 from rye.search.rerank import Reranker
-from rye.search.results import Replaced, SearchResponse, SearchResult, SearchWarning
+from rye.search.results import Replaced, SearchResponse, SearchWarning
 from rye.search.rewrite import ANY_LIMIT, AS_WRITTEN, Plan, Stage, read_query, verbatim, visible_query
 from rye.search.score import Evaluation
 from rye.search.semantic import SemanticScores, SemanticSearch
@@ -167,20 +167,21 @@ class Search:
         request, total = self.request, answer.reachable()
         end = request.offset + request.limit
         hits = answer.hits(request.offset, min(end, total))
-        results, more = self.fetch(answer, hits)
+        page = self.fetch(answer, hits)
         return SearchResponse(
-            results=results,
-            total=max(total - (len(hits) - len(results)), 0),
+            results=page.results,
+            total=max(total - (len(hits) - len(page.results)), 0),
             offset=request.offset,
             stage=stage,
-            warnings=(*map(SearchWarning, warnings), *self._replaced, *more),
+            warnings=(*map(SearchWarning, warnings), *self._replaced, *page.warnings),
+            stale=page.is_outdated,
             next_offset=end if end < total else None,
             hidden=answer.matched.hidden,
             **{**self.facts(answer.matched.similar), "query": query, **facts},
         )
 
-    def fetch(self, answer: Answer, hits: Sequence[Hit]) -> tuple[tuple[SearchResult, ...], tuple[str, ...]]:
-        """Return hits as results, read from their files and verified now, and warnings about those that changed."""
+    def fetch(self, answer: Answer, hits: Sequence[Hit]) -> Page:
+        """Return hits as results, read from their files and verified now."""
         return self.page_builder(answer.matched.query).build(hits)
 
     def page_builder(self, query: Bound) -> PageBuilder:

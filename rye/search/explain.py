@@ -297,7 +297,7 @@ class Explainer:
 
     def _result(self, index: int) -> tuple[SearchResult | None, tuple[str, ...]]:
         """Return a hit as a page shows it, or None if it cannot be shown, and warnings."""
-        results, warnings = self._search.fetch(self._answer, self._answer.hits(index, index + 1))
+        results, warnings, _ = self._search.fetch(self._answer, self._answer.hits(index, index + 1))
         return results[0] if results else None, warnings
 
     def _reasons(

@@ -209,6 +209,20 @@ class Hit(NamedTuple):
     semantic: HitScores | None = None
 
 
+class Page(NamedTuple):
+    """The results of a page.
+
+    Attributes:
+        results: The results of its hits, in order, without those whose file is gone or no longer fits.
+        warnings: What has changed since the items were indexed, and other news about the hits.
+        is_outdated: Whether a hit is gone or changed, so that the files may have a better answer by now.
+    """
+
+    results: tuple[SearchResult, ...]
+    warnings: tuple[str, ...]
+    is_outdated: bool
+
+
 class PageBuilder(NamedTuple):
     """Turns hits into results."""
 
@@ -216,11 +230,8 @@ class PageBuilder(NamedTuple):
     hydrator: Hydrator
     explain: bool
 
-    def build(self, hits: Sequence[Hit]) -> tuple[tuple[SearchResult, ...], tuple[str, ...]]:
-        """Return the results of hits in order, and warnings about hits that changed or disappeared since indexing.
-
-        A hit whose file is gone, or whose verdict no longer fits the query, is left out.
-        """
+    def build(self, hits: Sequence[Hit]) -> Page:
+        """Return the page of some hits."""
         warnings, hiding, states = list[str](), list[str](), self.hydrator.states
         hydrated = self.hydrator.hydrate([hit.doc for hit in hits], warnings)
         read = [(hit, document) for hit, document in zip(hits, hydrated, strict=True) if document is not None]
@@ -249,7 +260,8 @@ class PageBuilder(NamedTuple):
 
             for root in {id(document.part.root): document.part.root for document in tools}.values():
                 warnings += warn_beside(root, *[document.path for document in tools if document.part.root is root])
-        return tuple(results), tuple(dict.fromkeys(warnings))
+        is_outdated = not all(document and document.same_bytes for document in hydrated)
+        return Page(tuple(results), tuple(dict.fromkeys(warnings)), is_outdated)
 
     def _result(self, hit: Hit, hydrated: Hydrated, sources: Sequence[str], parts: Matched) -> SearchResult:
         item, root, semantic = hydrated.read.item, hydrated.part.root, hit.semantic

@@ -176,7 +176,7 @@ class Response(Report):
         method: What ordered the results: ``keyword``, ``embedding``, ``weighted`` or ``rrf``; ``keyword_fallback`` if
             the requested mode could not answer, and a warning says why.
         warnings: Sentences: unreadable files, changes to the query, hits that hide an item of another signer.
-        stale: The index could not be refreshed, and its last complete state answered.
+        stale: The index could not be refreshed, or a hit changed meanwhile: an older state of the files answered.
         took_ms: Duration of the search in milliseconds.
         hidden: Number of matches left out, by reason.
     """

@@ -26,6 +26,7 @@ description: Fill forms of PDF files
 license: MIT
 metadata:
   version: "2.10"
+  tags: [forms, pdf]
 pages: 1.5
 since: 2026-01-02
 ---
@@ -188,6 +189,12 @@ def test_every_listed_file_is_served_with_the_digest_that_was_listed(sim: SpaceS
         "pages": 1.5,
         "since": "2026-01-02",
     }
+
+
+def test_metadata_that_is_no_text_is_left_out_and_not_the_skill(shared: Session) -> None:
+    """A list of tags, which the protocol cannot express: most public skills have some. The bytes stay whole."""
+    assert b"tags: [forms, pdf]" in PDF
+    assert shared.run(entries)["skill://project/pdf/SKILL.md"]["frontmatter"]["metadata"] == {"version": "2.10"}
 
 
 def test_the_verdict_and_what_it_does_not_cover_are_said(shared: Session) -> None:

@@ -201,7 +201,9 @@ def test_items_like_one_are_those_of_the_registry(sim: SpaceSim, shared: Session
     assert 'an empty query ("")' in alone["hint"]
     near = shared.refused("rye_search", query="", options={"like": "notes/nwe"})
     assert near["nearest"][0] == "knowledge:notes/new"
-    assert shared.refused("rye_search", query="", options={"like": 5})["code"] == "bad-item"
+    for name in ("like", "why"):
+        error = shared.refused("rye_search", query="", **{name: True})
+        assert (error["code"], error["hint"]) == ("bad-item", f"{name} names an item, as type:id")
 
 
 def test_why_an_item_is_a_hit_or_none_comes_beside_the_hits(sim: SpaceSim, shared: Session) -> None:
@@ -261,6 +263,7 @@ def test_options_may_stand_in_a_mapping_or_beside_the_query(shared: Session) -> 
         ({"query": "a", "options": {"relax": "no"}}, "bad-relax"),
         ({"query": "a", "options": {"limits": 3}}, "unknown-argument"),
         ({"query": "a", "max_distance": 2}, "unknown-argument"),
+        ({"q": "a"}, "unknown-argument"),
         ({"query": "a", "options": ["level"]}, "bad-options"),
         ({"query": "a", "limits": 3}, "unknown-argument"),
         ({"query": "a", "project_path": "relative"}, "bad-project-path"),
@@ -278,7 +281,8 @@ def test_an_argument_that_is_not_valid_is_refused_with_what_is(
         assert error["caret"] == "a AND (b\n      ^"
         assert error["suggestion"] == "a b"
     if code == "unknown-argument":
-        assert ("write it in fuzzy; " if "max_distance" in given else "did you mean 'limit'?") in error["hint"]
+        meant = {"max_distance": "write it in fuzzy; ", "q": "did you mean 'query'?"}
+        assert meant.get(list(given)[-1], "did you mean 'limit'?") in error["hint"]
         assert "include_superseded" in error["valid"]
 
 

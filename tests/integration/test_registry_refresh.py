@@ -161,6 +161,19 @@ def test_a_file_put_in_the_place_of_another(sim: SpaceSim) -> None:
 # max_staleness
 
 
+def test_a_hit_that_changed_makes_a_reused_scan_look_again(sim: SpaceSim) -> None:
+    """After a write, a rename or a checkout, the answer is that of the files as they are, not of the last scan."""
+    registry = sim.registry(max_staleness=float("inf"))
+    sim.write("project", "knowledge/first.md", "# First\n\nA quokka lives here.\n")
+    assert [hit.id for hit in registry.search("quokka", space="project").results] == ["first"]
+    folder = sim.project / ".ai" / "knowledge"
+    (folder / "first.md").rename(folder / "second.md")
+    found = registry.search("quokka", space="project")
+    assert ([hit.id for hit in found.results], found.stale) == (["second"], False)
+    (folder / "second.md").write_text("# Second\n\nNobody lives here.\n", encoding="utf-8")
+    assert registry.search("quokka", space="project", relax=False).total == 0
+
+
 def test_max_staleness_says_how_old_a_scan_may_be(sim: SpaceSim) -> None:
     """0 scans before each search, infinity never again, anything between after so many seconds; refresh always does."""
     sim.write("project", "tools/t0.py", tool(0))

@@ -50,10 +50,8 @@ def render_status(spaces: Sequence[SpaceStatus], terminal: Terminal) -> Iterator
         yield "no vectors; the first search by meaning makes them, or rye index vectors"
 
 
-def _table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], terminal: Terminal, *, numbers: int = 0
-) -> Iterator[str]:
-    lines = table(head, rows, numbers=numbers)
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], terminal: Terminal) -> Iterator[str]:
+    lines = table(head, rows, width=terminal.width)
     yield terminal.style(next(lines), bold=True)
     yield from lines
 

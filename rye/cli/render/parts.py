@@ -57,10 +57,8 @@ def _runs(word: str, lit: Iterable[int]) -> list[tuple[str, bool]]:
     return [(inline("".join(char for char, _ in group)), bool(bright)) for bright, group in pairs]
 
 
-def table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int = 0, width: int | None = None
-) -> Iterator[str]:
-    """Yield a head line and a line for each row; the last ``numbers`` columns are right-aligned.
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, width: int | None = None) -> Iterator[str]:
+    """Yield a head line and a line for each row.
 
     Lines of more than ``width`` cells are cut: first the last column, down to the width of its head, then the widest.
     """
@@ -72,12 +70,7 @@ def table(
         while sum(widths) > room and max(widths) > 1:
             widths[widths.index(max(widths))] -= 1
     for line in lines:
-        columns = []
-        for at, (cell, size) in enumerate(zip(line, widths, strict=True)):
-            text = cut(cell, size)
-            right = at >= len(head) - numbers
-            columns.append(" " * (size - cells(text)) + text if right else pad(text, size))
-        yield "  ".join(columns).rstrip()
+        yield "  ".join(pad(cut(cell, size), size) for cell, size in zip(line, widths, strict=True)).rstrip()
 
 
 def verdict_label(signature: Signature, terminal: Terminal) -> str:

@@ -64,6 +64,9 @@ def _read(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict
 
 def _answer(_work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
     query, like, item = arguments.pop("query"), arguments.pop("like", None), arguments.pop("why", None)
+    for name, value in (("like", like), ("why", item)):
+        if value is not None and not isinstance(value, str):
+            raise ArgumentError("bad-item", f"{name} is {short(repr(value))}", hint=f"{name} names an item, as type:id")
     if like is None:
         response = registry.search(query, **arguments)
     else:

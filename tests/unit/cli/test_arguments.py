@@ -25,6 +25,8 @@ def test_words_stay_as_the_shell_gave_them() -> None:
         (("--fuzzy", "direcive"), "auto", ("direcive",)),
         (("--fuzzy", "1", "direcive"), "1", ("direcive",)),
         (("--fuzzy=2", "direcive"), "2", ("direcive",)),
+        (("--fuzzy", "404"), "auto", ("404",)),
+        (("--fuzzy", "auto", "direcive"), "auto", ("direcive",)),
         (("direcive", "--fuzzy"), "auto", ("direcive",)),
         (("--fuzzy", "--json", "x"), "auto", ("x",)),
         (("--", "--fuzzy"), None, ("--fuzzy",)),

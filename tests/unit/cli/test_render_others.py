@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from click import unstyle
 
+from rye.cli.render.index import render_status
 from rye.cli.render.items import render_item
 from rye.cli.render.parts import render_error, table
 from rye.cli.terminal import PLAIN, Terminal, cells
 from rye.errors import QueryError
+from rye.registry.reports import SpaceStatus
 from rye.spaces.model import ItemFile
 from rye.surface.hits import without_marks
 from rye.surface.text import remedy, signed_by
@@ -94,13 +96,22 @@ COLUMNS: dict[str, tuple[tuple[str, ...], list[tuple[str, ...]]]] = {
 def test_a_table_fits_into_every_width(name: str) -> None:
     """From 20 to 200 cells no line is wider, and what fits is not cut."""
     head, rows = COLUMNS[name]
-    whole = list(table(head, rows, numbers=1))
+    whole = list(table(head, rows))
     for width in range(20, 201):
-        lines = list(table(head, rows, numbers=1, width=width))
+        lines = list(table(head, rows, width=width))
         assert len(lines) == len(rows) + 1
         assert max(map(cells, lines)) <= width
         if max(map(cells, whole)) <= width:
             assert lines == whole
+
+
+def test_the_state_of_the_index_fits_a_narrow_terminal() -> None:
+    """Paths are cut, not wrapped."""
+    long = f"/home/somebody/{'folder/' * 20}"
+    status = SpaceStatus("project", long, long, exists=True, items=12, segments=1, generation=3, bytes=4_000)
+    lines = list(render_status([status], Terminal(width=80)))
+    assert max(map(cells, lines)) <= 80
+    assert any("project" in line and "12" in line for line in lines)
 
 
 MARKDOWN = """---

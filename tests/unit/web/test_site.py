@@ -241,6 +241,14 @@ def test_attack_rendering_hides_no_words(tmp_path: Path) -> None:
         assert ('<li id="L3" value="3">' in page, "Show it rendered" in page) == (True, False)
 
 
+def test_a_hit_whose_title_repeats_its_name_is_a_link_with_the_name(tmp_path: Path) -> None:
+    """``# pdf`` in a skill ``pdf`` is very common; a link without words cannot be followed."""
+    sim = SpaceSim(tmp_path, bundles=())
+    sim.write("project", "knowledge/pdf.md", "---\ndescription: Forms.\n---\n\n# pdf\n\nFill them.\n")
+    with TestClient(app(sim.registry())) as client:
+        assert re.search(r'<h2><a href="[^"]+">pdf</a></h2>', client.get("/search?q=forms").text)
+
+
 def test_a_skill_that_is_signed_as_a_whole_says_so(tmp_path: Path) -> None:
     """The files that the signature covers are named beside the verdict, unless one of them differs."""
     sim = SpaceSim(tmp_path, bundles=())
