@@ -11,35 +11,114 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rye.errors import ArgumentError, ItemError, NotFoundError, QueryError, RyeError, SigningError
+    from rye.cluster.publish import PublishReport
+    from rye.errors import (
+        ArgumentError,
+        CancelledError,
+        EnvironmentFault,
+        ItemError,
+        NotFoundError,
+        QueryError,
+        RyeError,
+        SigningError,
+        UnavailableError,
+    )
+    from rye.index.refresh import RefreshReport
+    from rye.index.vectors import VectorReport
+    from rye.keyring.lists import ListSigned
+    from rye.keyring.plan import SignReport
+    from rye.keyring.trust_list import TrustReport
     from rye.query import parse
+    from rye.registry.diagnosis import DoctorReport
+    from rye.registry.findability import Findability
     from rye.registry.registry import Registry
-    from rye.search.results import SearchResponse, SearchResult
+    from rye.registry.relations import Relations
+    from rye.registry.reports import LoadedItem, SpaceStatus
+    from rye.registry.skills import FoundSkill
+    from rye.registry.stats import Stats
+    from rye.search.explain import QueryReading, Why
+    from rye.search.results import SearchResponse, SearchResult, SectionHit, SectionResponse
+    from rye.spaces.lists import ListReport
     from rye.trust.model import Signature, Verdict
+    from rye.verify.policy import Policy
+    from rye.verify.report import Finding, Unchecked, VerifiedItem, VerifyReport
+    from rye.verify.run import Verification
 
 __all__ = [
     "ArgumentError",
+    "CancelledError",
+    "DoctorReport",
+    "EnvironmentFault",
+    "Findability",
+    "Finding",
+    "FoundSkill",
     "ItemError",
+    "ListReport",
+    "ListSigned",
+    "LoadedItem",
     "NotFoundError",
+    "Policy",
+    "PublishReport",
     "QueryError",
+    "QueryReading",
+    "RefreshReport",
     "Registry",
+    "Relations",
     "RyeError",
     "SearchResponse",
     "SearchResult",
+    "SectionHit",
+    "SectionResponse",
+    "SignReport",
     "Signature",
     "SigningError",
+    "SpaceStatus",
+    "Stats",
+    "TrustReport",
+    "UnavailableError",
+    "Unchecked",
+    "VectorReport",
     "Verdict",
+    "Verification",
+    "VerifiedItem",
+    "VerifyReport",
+    "Why",
     "parse",
 ]
 
 _HOMES = {
+    "DoctorReport": "rye.registry.diagnosis",
+    "Findability": "rye.registry.findability",
+    "Finding": "rye.verify.report",
+    "FoundSkill": "rye.registry.skills",
+    "ListReport": "rye.spaces.lists",
+    "ListSigned": "rye.keyring.lists",
+    "LoadedItem": "rye.registry.reports",
+    "Policy": "rye.verify.policy",
+    "PublishReport": "rye.cluster.publish",
+    "QueryReading": "rye.search.explain",
+    "RefreshReport": "rye.index.refresh",
     "Registry": "rye.registry.registry",
+    "Relations": "rye.registry.relations",
     "SearchResponse": "rye.search.results",
     "SearchResult": "rye.search.results",
+    "SectionHit": "rye.search.results",
+    "SectionResponse": "rye.search.results",
+    "SignReport": "rye.keyring.plan",
     "Signature": "rye.trust.model",
+    "SpaceStatus": "rye.registry.reports",
+    "Stats": "rye.registry.stats",
+    "TrustReport": "rye.keyring.trust_list",
+    "Unchecked": "rye.verify.report",
+    "VectorReport": "rye.index.vectors",
     "Verdict": "rye.trust.model",
+    "Verification": "rye.verify.run",
+    "VerifiedItem": "rye.verify.report",
+    "VerifyReport": "rye.verify.report",
+    "Why": "rye.search.explain",
     "parse": "rye.query",
 }
+"""Where each name is; errors are in ``rye.errors``."""
 
 
 def __getattr__(name: str) -> Any:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from rye._process import Cancelled
 from rye.embedding.protocol import Embedder
@@ -170,6 +170,15 @@ class Registry:
             from rye.registry.trusted import TrustedEngine
 
             self._engine = TrustedEngine(self._engine)
+
+    def __enter__(self) -> Self:
+        """Return the registry itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the files of the indexes and vectors; a later call opens them again."""
+        self._vectors.forget()
+        self._indexes.release()
 
     @property
     def sources(self) -> tuple[str, ...]:

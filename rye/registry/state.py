@@ -292,6 +292,11 @@ class Indexes:
             self._held.get([]).clear()
             return sum(index.clear() for index in self._spaces)
 
+    def release(self) -> None:
+        """Forget the current state, which keeps the files of the indexes open."""
+        with self._lock:
+            self._state = None
+
     def status(self) -> tuple[SpaceStatus, ...]:
         """Return the place and size of each index and its vectors, without refreshing anything."""
         with self._lock:

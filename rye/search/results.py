@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -132,6 +132,11 @@ class SearchResult(Report):
     hybrid: HybridMatch | None = None
     installed_from: str = ""
 
+    @property
+    def ref(self) -> str:
+        """``type:id``, as every method takes it."""
+        return f"{self.type}:{self.id}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able values; ``explain``, ``similarity`` and ``hybrid`` only if they are set."""
         data = {name: as_json(getattr(self, name)) for name in self.__dataclass_fields__ if name not in _OPTIONAL}
@@ -166,7 +171,7 @@ class Facet(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response(Report):
-    """The fields that searches and sections share.
+    """The fields that searches and sections share. Iterate it for its results; without any it is false.
 
     Attributes:
         results: The results of this page, best first.
@@ -194,6 +199,10 @@ class Response(Report):
     took_ms: float = 0.0
     hidden: Mapping[str, int] = field(default_factory=dict)
 
+    def __len__(self) -> int:
+        """Return the number of results of this page."""
+        return len(self.results)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResponse(Response):
@@ -215,6 +224,10 @@ class SearchResponse(Response):
     did_you_mean: str = ""
     next_offset: int | None = None
     facets: Mapping[str, Facet] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[SearchResult]:
+        """Iterate over the hits of this page."""
+        return iter(self.results)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +292,11 @@ class SectionHit(Report):
     shadowed_by: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
 
+    @property
+    def ref(self) -> str:
+        """``type:id`` of the item, as every method takes it."""
+        return f"{self.type}:{self.id}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionResponse(Response):
@@ -294,3 +312,7 @@ class SectionResponse(Response):
     chars: int
     offset: int = 0
     next_offset: int | None = None
+
+    def __iter__(self) -> Iterator[SectionHit]:
+        """Iterate over the sections of this page."""
+        return iter(self.results)
