@@ -69,7 +69,8 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
     cls=_Commands,
     context_settings=HELP_SETTINGS,
     epilog="Exit status: 0 found or all passed, 1 nothing found or some failed, 2 error. Colour: only on a terminal; "
-    "NO_COLOR and FORCE_COLOR are honoured. RYE_DEBUG=1 shows the traceback of an unexpected error.",
+    "NO_COLOR and FORCE_COLOR are honoured. `rye help reference` has the options and variables that every command "
+    "takes. RYE_DEBUG=1 shows the traceback of an unexpected error.",
 )
 @click.option(
     "-V", "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."

@@ -86,13 +86,10 @@ def colour_option(*, hidden: bool) -> click.Option:
 
 
 def as_command(command: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Decorate a command: ``--format json`` means ``--json``, and errors name options as they are typed."""
+    """Decorate a command so that its errors name options as they are typed."""
 
     @wraps(command)
     def named(*args: Any, **options: Any) -> Answer:
-        if (form := _param("form")) and form.values == ("text", "json"):
-            only_one("as_json", "form")
-            options["as_json"] |= options.pop("form") == "json"
         try:
             return command(*args, **options)
         except ParameterError as error:

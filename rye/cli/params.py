@@ -132,16 +132,17 @@ words = partial(argument, nargs=-1, required=False)
 """Decorates a command with an argument of any number of words."""
 
 
-def engine_option(parameter: Parameter, text: str = "") -> Decorator:
+def engine_option(parameter: Parameter, text: str = "", **how: Any) -> Decorator:
     """Decorate a command with the option of an engine parameter, which checks the value.
 
     Args:
         parameter: The parameter.
         text: The help, if it differs from the parameter's.
+        how: What click takes besides.
     """
     parameter = parameter._replace(help=text or parameter.help)
     flags = parameter.flags.split() or [f"--{parameter.name.replace('_', '-')}"]
-    how: dict[str, Any] = {"help": parameter.help, "notes": parameter.notes, "text": described(parameter, "cli")}
+    how |= {"help": parameter.help, "notes": parameter.notes, "text": described(parameter, "cli")}
     if parameter.kind == "boolean":
         return (negated_flag if parameter.default is True else flag)(parameter.name, *flags, **how)
     is_mapping = parameter.kind == "object"
@@ -179,6 +180,7 @@ def all_of(*decorators: Decorator) -> Decorator:
     return decorate
 
 
+# What nobody changes from call to call is hidden from the help of each command; the reference has it.
 _PLACE_OPTIONS: Final[Mapping[str, Decorator]] = {
     "project": option("--project", type=PATH, metavar="DIR", help="Project folder; by default the nearest one upwards"),
     "bundles": option(
@@ -194,6 +196,7 @@ _PLACE_OPTIONS: Final[Mapping[str, Decorator]] = {
     "audience": option(
         "--audience",
         metavar="NAME",
+        hidden=True,
         help="Require signatures made for this audience",
         notes="of project items; by default `RYE_AUDIENCE`; see `rye/trust`",
     ),
@@ -201,14 +204,16 @@ _PLACE_OPTIONS: Final[Mapping[str, Decorator]] = {
         *("clients", "--client"),
         multiple=True,
         metavar="NAME",
+        hidden=True,
         help="Search the folders of this agent only; repeatable",
         notes="beside `.ai`, such as `claude`; `none`: `.ai` alone; by default `RYE_CLIENTS`, else all; see "
         "`rye/concepts`",
     ),
-    "max_staleness": engine_option(MAX_STALENESS),
+    "max_staleness": engine_option(MAX_STALENESS, hidden=True),
     "index": option(
         "--index",
         metavar="ADDRESS",
+        hidden=True,
         help="Search this registry on a cluster instead",
         notes="`opensearch+https://HOST:9200/NAME`; `none`: the spaces; by default `RYE_INDEX`, else `index` in the "
         "user's settings; see `rye/web-and-cluster`",
@@ -228,14 +233,7 @@ def take_where(options: dict[str, Any]) -> Where:
 
 
 json_flag = flag("as_json", "--json", help="Answer as one JSON object, errors too", notes="see `rye/reference`")
-
-text_or_json: Decorator = all_of(
-    option(
-        "form", "--format", type=click.Choice(("text", "json")), default="text", metavar="FORM", help="`text` or `json`"
-    ),
-    json_flag,
-)
-"""Decorates a command with ``--format`` and ``--json``."""
+"""Decorates a command with ``--json``."""
 
 hit_forms: Decorator = all_of(
     option(

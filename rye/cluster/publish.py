@@ -222,7 +222,7 @@ class Publisher:
             of_lists = f" and {len(published)} of {len(lists)} signed lists" if len(published) != len(lists) else ""
             holds = f"{count:,} of the {owned.count:,} items{of_lists} of {self._owner}"
             message = f"{self._cluster.address} holds {holds}"
-            hint = "rye index publish --repair compares all of them with yours and sends what is missing"
+            hint = "rye publish --repair compares all of them with yours and sends what is missing"
             raise EnvironmentFault("registry-damaged", message, hint=hint)
         return shards is None or self._generations.shards(before.index) == shards
 

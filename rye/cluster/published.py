@@ -148,7 +148,7 @@ class Generation(NamedTuple):
             return ""
         few, many = expected - count, count - expected
         what = f"{few:,} items are missing" if few > 0 else f"{many:,} items are too many"
-        return f"{what} in {self.cluster.address}: who published them can repair that: rye index publish --repair"
+        return f"{what} in {self.cluster.address}: who published them can repair that: rye publish --repair"
 
     def counts(self, clauses: Sequence[Clause]) -> list[int]:
         """Return how many items each clause matches."""
@@ -202,7 +202,7 @@ def read_generation(cluster: Cluster) -> Generation:
         EnvironmentFault: It was published by another version of rye.
     """
     generation, address = find_generation(cluster), cluster.address
-    hint = f"rye index publish {address}"
+    hint = f"rye publish {address}"
     if generation is None:
         raise NotFoundError("no-registry", f"there is no registry {address}", hint=hint)
     index, meta = generation

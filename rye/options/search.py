@@ -461,14 +461,14 @@ LISTED = Parameter(
     name="limit",
 )
 SHARDS = Parameter(
-    "With `publish`: shards of the index; by default as before, else 1",
+    "Shards of the index; by default as before, else 1",
     low=1,
     high=1024,
     kind="integer",
     name="shards",
 )
 REPLICAS = Parameter(
-    "With `publish`: replicas of each shard; by default as before, else 1",
+    "Replicas of each shard; by default as before, else 1",
     low=0,
     high=16,
     kind="integer",

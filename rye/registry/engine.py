@@ -127,7 +127,7 @@ class LocalEngine:
     Args:
         indexes: The indexes.
         vectors: The vectors of the same items.
-        max_staleness: Seconds for which further questions reuse a scan of the spaces.
+        max_staleness: Seconds for which further questions reuse a scan of the spaces; a watch changes it.
     """
 
     address = None
@@ -135,7 +135,7 @@ class LocalEngine:
     def __init__(self, indexes: Indexes, vectors: VectorIndexes, max_staleness: float) -> None:
         self._indexes = indexes
         self._vectors = vectors
-        self.max_staleness = max_staleness
+        self.max_staleness = self._agreed = max_staleness
 
     def search(self, request: Request) -> SearchResponse:
         """Run a search."""
@@ -280,12 +280,13 @@ class LocalEngine:
     def _answer(self, space: str, work: Callable[[State], A]) -> A:
         """Return a response with the warnings of its state and the time it took.
 
-        If a scan was reused and a hit is gone or changed, the spaces are scanned, and the answer is made again.
+        If a watch let a scan be reused for longer than the caller did, and a hit is gone or changed, the watch is late:
+        the spaces are scanned, and the answer is made again.
         """
         began = time.perf_counter()
         response = self.ask(lambda state: self._answered(state, space, work, began))
-        if response.stale and self.max_staleness:
-            return self._indexes.answer(lambda state: self._answered(state, space, work, began), 0.0)
+        if response.stale and self.max_staleness > self._agreed:
+            return self._indexes.answer(lambda state: self._answered(state, space, work, began), self._agreed)
         return response
 
     @staticmethod

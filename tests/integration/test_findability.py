@@ -85,7 +85,7 @@ def test_the_command_prints_figures_and_failures(shop: Workshop) -> None:
     for line in ("failed: 1", "    directive:rollback: no hit", "    first: knowledge:demo/guide", "not measured: 1"):
         assert f"\n{line}\n" in done.out
     assert "'demo/twin' names 2 items" in done.out
-    shown = json.loads(shop.run("eval", str(questions), "--mode", "keyword", "--format", "json").out)
+    shown = json.loads(shop.run("eval", str(questions), "--mode", "keyword", "--json").out)
     assert (shown["questions"], shown["hit_at_1"], len(shown["failures"]), len(shown["errors"])) == (2, 0.5, 1, 1)
 
 

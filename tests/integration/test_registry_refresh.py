@@ -161,9 +161,10 @@ def test_a_file_put_in_the_place_of_another(sim: SpaceSim) -> None:
 # max_staleness
 
 
-def test_a_hit_that_changed_makes_a_reused_scan_look_again(sim: SpaceSim) -> None:
-    """After a write, a rename or a checkout, the answer is that of the files as they are, not of the last scan."""
-    registry = sim.registry(max_staleness=float("inf"))
+def test_a_hit_that_changed_makes_a_watched_registry_look_again(sim: SpaceSim) -> None:
+    """Right after a write, a rename or a checkout, of which the watch does not know yet, the answer is that of now."""
+    registry = sim.registry()
+    registry.max_staleness = float("inf")  # as a watch does
     sim.write("project", "knowledge/first.md", "# First\n\nA quokka lives here.\n")
     assert [hit.id for hit in registry.search("quokka", space="project").results] == ["first"]
     folder = sim.project / ".ai" / "knowledge"

@@ -48,6 +48,7 @@ _PLACES: Mapping[str, str] = {
     "eval": "evaluate.evaluate",
     "list": "items.list_command",
     "index": "service.index",
+    "publish": "service.publish",
     "init": "create.init",
     "new": "create.new",
     "import": "create.import_command",
@@ -92,12 +93,13 @@ list: List items with version, verdict and description.
     rye list                              # every item of every space
     rye list 'tool.rye.*' --space system  # the tools of a namespace
     rye list knowledge --sort date -n 5   # the newest entries
-index: Show, rebuild or clear the search index; publish to a cluster.
+index: Show, rebuild or clear the search index.
     rye index status   # where the index of each space is, and its size
     rye index rebuild  # read every file again
     rye index clear    # delete it; the next search builds it again
-    rye index publish opensearch+https://search.example:9200/skills            # the items of this project
-    rye index publish opensearch+https://search.example:9200/skills --dry-run  # what would change there
+publish: Publish items to a registry on a cluster.
+    rye publish opensearch+https://search.example:9200/skills            # the items of this project
+    rye publish opensearch+https://search.example:9200/skills --dry-run  # what would change there
 init: Set up a project: import texts, write a policy, sign.
     rye init --dry-run                                   # list what it would do
     rye init                                             # list it, ask, do it
@@ -186,7 +188,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Find": ("search", "sections", "list", "show", "refs", "why"),
     "Check": ("verify", "doctor", "eval"),
     "Sign and trust": ("init", "new", "import", "sign", "keys", "trust"),
-    "Serve": ("mcp", "hook", "serve"),
+    "Serve": ("mcp", "hook", "serve", "publish"),
     "Maintain": ("index", "completion", "help"),
 }
 """The commands under the headings of the first page of the help."""

@@ -18,11 +18,11 @@ from rye.cli.params import (
     argument,
     engine_option,
     flag,
+    json_flag,
     negated_flag,
     option,
     places,
     take_where,
-    text_or_json,
     words,
 )
 from rye.cli.terminal import Terminal, answer, folded, require_yes, say_json, show, warning_lines
@@ -63,7 +63,7 @@ _space = engine_option(
     help="With `--ci`: the repository and commit (40 digits) that the job installs rye from",
 )
 @places("project")
-@text_or_json
+@json_flag
 def init(**options: Any) -> int:
     """Set up a project: import texts, write a policy, sign the items, and search them.
 
@@ -197,7 +197,7 @@ def _next_steps(report: SetupReport) -> Iterator[str]:
 @_space
 @flag("--dry-run", help="Say what would be written, and change nothing")
 @places("project")
-@text_or_json
+@json_flag
 def new(kind: str, name: str, **options: Any) -> int:
     """Create an item from a template. KIND is directive, tool, knowledge or skill, and NAME its id.
 
@@ -225,7 +225,7 @@ def new(kind: str, name: str, **options: Any) -> int:
 @_space
 @flag("--dry-run", help="Say what would be copied, and change nothing")
 @places("project")
-@text_or_json
+@json_flag
 def import_command(source: tuple[Path, ...], **options: Any) -> int:
     """Copy each SOURCE, a file or all files of a folder, into .ai: texts as knowledge or directives, scripts as tools.
 

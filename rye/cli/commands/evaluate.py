@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from rye.cli.options import SearchCommand, ask
-from rye.cli.params import PATH, argument, engine_options, option, places, take_where, text_or_json
+from rye.cli.params import PATH, argument, engine_options, json_flag, option, places, take_where
 from rye.cli.terminal import answer
 from rye.options.search import WhyOptions
 from rye.surface.requests import arguments_of
@@ -25,7 +25,7 @@ from rye.surface.requests import arguments_of
     help="Exit with 1 if hit@1 is below this share, 0 to 1, or a question cannot be measured",
 )
 @places()
-@text_or_json
+@json_flag
 def evaluate(questions: Path, *, lowest: float | None, **options: Any) -> int:
     """Measure how often the first hit of a question is the expected item, and explain each failure.
 

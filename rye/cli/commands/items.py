@@ -30,11 +30,11 @@ from rye.cli.params import (
     flag,
     hit_forms,
     item,
+    json_flag,
     option,
     paths,
     places,
     take_where,
-    text_or_json,
     words,
 )
 from rye.cli.terminal import Terminal, answer, note, say, say_json, say_raw, show, show_while_read
@@ -51,7 +51,7 @@ _SORTS = {"id": "score", "name": "name", "date": "date"}
 @engine_option(space_of("Where to look; `all`: the space that wins", *SPACES))
 @flag("--raw", help="Print the bytes of the file and nothing else")
 @places("project", "bundles", "trust", "audience", "clients", "index")
-@text_or_json
+@json_flag
 def show_item(item: str, **options: Any) -> int:
     """Show ITEM: a type:id, or an id alone if only one type has it.
 
@@ -185,7 +185,7 @@ def list_command(scope: str, **options: Any) -> int:
 @item
 @engine_options(RefsOptions)
 @places()
-@text_or_json
+@json_flag
 def refs(item: str, **options: Any) -> int:
     """Show what ITEM refers to and what refers to it. ITEM is a type:id, or an id alone if only one type has it.
 

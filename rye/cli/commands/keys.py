@@ -21,12 +21,12 @@ from rye.cli.params import (
     argument,
     engine_option,
     flag,
+    json_flag,
     limits,
     option,
     places,
     take_where,
     targets,
-    text_or_json,
 )
 from rye.cli.terminal import (
     Terminal,
@@ -119,7 +119,7 @@ _lose = flag("--yes", "-y", help="With `--force`: do not ask, even if a key is l
 @flag("--forget", help="With `--list`: forget the number of the last list, and sign nothing")
 @flag("--yes", "-y", help="Do not ask; you have seen what is new, changed or signed by another key")
 @places("project", "trust")
-@text_or_json
+@json_flag
 def sign(target: tuple[str, ...], root: Path | None, **options: Any) -> int:
     """Sign each TARGET: a type:id, where the id may contain * and ?; a scope such as tool.demo.*; or a path.
 
@@ -318,7 +318,7 @@ def keys() -> None:
 )
 @_replace
 @_lose
-@text_or_json
+@json_flag
 def generate(name: str | None, **options: Any) -> int:
     """Make a key named NAME (by default private_key), and your trust file for it."""
     from rye.cli.render.keys import render_made
@@ -341,7 +341,7 @@ def generate(name: str | None, **options: Any) -> int:
 
 
 @keys.command("list")
-@text_or_json
+@json_flag
 def list_keys(*, as_json: bool) -> int:
     """List every key: its fingerprint, whether a passphrase protects it, and whether you trust it yourself."""
     from rye.cli.render.keys import render_keys
@@ -358,7 +358,7 @@ def list_keys(*, as_json: bool) -> int:
 
 @keys.command("show")
 @_name
-@text_or_json
+@json_flag
 def show_key(name: str | None, *, as_json: bool) -> int:
     """Show one key: its fingerprint, its file and its public half."""
     from rye.cli.render.keys import render_key
@@ -430,7 +430,7 @@ def _exported(name: str | None, options: dict[str, Any]) -> bytes:
 @_own_trust
 @_replace
 @_lose
-@text_or_json
+@json_flag
 def import_key(file: Path, name: str | None, **options: Any) -> int:
     """Import the private key in FILE (PEM; - for standard input) as NAME, with the passphrase that it has."""
     from rye.cli.render.keys import render_made
@@ -456,7 +456,7 @@ def import_key(file: Path, name: str | None, **options: Any) -> int:
 @option("--reason", default="rotated", metavar="TEXT", help="Reason in one line; verdicts on the old key show it")
 @flag("--sign", help="Sign again what the old key validly signed in the project and in your user space")
 @flag("--yes", "-y", help="Do not ask")
-@text_or_json
+@json_flag
 def rotate(name: str | None, **options: Any) -> int:
     """Replace key NAME with a new key of the same owner and limits, and revoke the old key.
 

@@ -23,10 +23,10 @@ from rye.cli.params import (
     engine_options,
     flag,
     hit_forms,
+    json_flag,
     option,
     places,
     take_where,
-    text_or_json,
     words,
 )
 from rye.cli.terminal import Terminal, answer, say_json, show
@@ -95,7 +95,7 @@ def answer_hits(response: SearchResponse, form: str, render: _Render) -> int:
 @engine_options(SectionOptions)
 @flag("--snippets", help="Show the best passage of each section instead of all of it")
 @places()
-@text_or_json
+@json_flag
 def sections(query: tuple[str, ...], **options: Any) -> int:
     """Find whole sections by meaning and words.
 
@@ -119,7 +119,7 @@ def sections(query: tuple[str, ...], **options: Any) -> int:
 @argument("item", required=False, completes="item")
 @engine_options(WhyOptions)
 @places()
-@text_or_json
+@json_flag
 def why(query: str, item: str | None, **options: Any) -> int:
     """Explain how rye reads QUERY, or why ITEM (a type:id or an id) is a hit of it or not.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -23,10 +23,10 @@ from rye.cli.params import (
     argument,
     engine_option,
     flag,
+    json_flag,
     option,
     places,
     take_where,
-    text_or_json,
 )
 from rye.cli.terminal import Terminal, confirm, note, say, say_json, show, warning_lines
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from rye.surface.listener import Http
 
 _TOKEN, _SERVE_TOKEN = "RYE_MCP_TOKEN", "RYE_SERVE_TOKEN"
-
-
-_OF_PUBLISH = ("address", "owner", "space", "scope", "shards", "replicas", "dry_run", "repair", "yes")
 
 
 def _address_options(when: str, port: int, variable: str) -> Decorator:
@@ -75,56 +72,68 @@ def _address_options(when: str, port: int, variable: str) -> Decorator:
     )
 
 
-@command("index")
-@argument("action", type=click.Choice(("status", "rebuild", "vectors", "clear", "publish")))
-@argument("address", required=False)
-@option(
-    "--owner",
-    default="",
-    metavar="NAME",
-    help="With `publish`: owner of the items; by default the name of the project folder",
-)
+_Outcome: TypeAlias = tuple[dict[str, Any], Iterable[str], Sequence[str], int]
+"""JSON, lines, warnings and exit status of an action."""
+
+
+@command("publish")
+@argument("address")
+@option("--owner", default="", metavar="NAME", help="Owner of the items; by default the name of the project folder")
 @engine_option(
-    space_of(
-        "With `publish`: the space to publish: `project`, `user`, `system` or `all`",
-        *("project", "user", "system", "all"),
-    )
+    space_of("The space to publish: `project`, `user`, `system` or `all`", *("project", "user", "system", "all"))
 )
-@option("--scope", "-s", default="*", metavar="SCOPE", help="With `publish`: types and namespaces, as for `rye search`")
+@option("--scope", "-s", default="*", metavar="SCOPE", help="Types and namespaces, as for `rye search`")
 @engine_option(SHARDS)
 @engine_option(REPLICAS)
-@flag("--dry-run", help="With `publish`: list what would be added, changed or removed, and send nothing")
-@flag("--repair", help="With `publish`: compare each document with its item, and send what differs")
-@flag("--yes", "-y", help="With `publish`: also remove more than a tenth of the owner's items")
-@places("project", "bundles", "clients", "max_staleness")
-@text_or_json
-def index(action: str, **options: Any) -> int:
-    """Show, rebuild or clear the index, or publish items to a registry on a cluster.
+@flag("--dry-run", help="List what would be added, changed or removed, and send nothing")
+@flag("--repair", help="Compare each document with its item, and send what differs")
+@flag("--yes", "-y", help="Also remove more than a tenth of the owner's items")
+@places("project", "bundles", "clients")
+@json_flag
+def publish(**options: Any) -> int:
+    """Publish items to a registry on a cluster, at ADDRESS.
 
-    The index is a cache: a search builds it if it is missing, and refreshes it. `vectors` computes the vectors for
-    search by meaning, which the first such search would do otherwise.
+    It sends the items of the project, its skills, commands and instruction files. They replace what the same owner
+    published before; items of other owners stay. The registry serves its old state until the new one is complete.
 
-    `publish` sends the items of the project, its skills, commands and instruction files to the registry at ADDRESS.
-    They replace what the same owner published before; items of other owners stay. The registry serves its old state
-    until the new one is complete.
+    Exit status: 0 done, 2 error.
+    """
+    where, as_json = take_where(options), options.pop("as_json")
+    return _told(_publish(where, options), as_json=as_json)
+
+
+@click.group("index")
+def index() -> None:
+    """Show, rebuild or clear the search index.
+
+    The index is a cache: a search builds it if it is missing, and refreshes it.
 
     Exit status: 0 done, 1 not done because another process is doing it, 2 error.
     """
-    if action != "publish":
-        refuse(*_OF_PUBLISH, because=f"with {action}")
-    elif not options["address"]:
-        raise Refusal("the address of the registry is missing", hint="rye index publish opensearch+https://HOST/NAME")
-    where, given = take_where(options), {name: options[name] for name in _OF_PUBLISH}
-    facts, lines, warnings, status = _publish(where, given) if action == "publish" else _INDEX_ACTIONS[action](where)
-    if options["as_json"]:
+
+
+def _action(name: str) -> Callable[[Callable[[Where], _Outcome]], click.Command]:
+    """Return a decorator that makes a function an action on the index."""
+
+    def made(act: Callable[[Where], _Outcome]) -> click.Command:
+        @index.command(name, help=act.__doc__)
+        @places("project", "bundles", "clients")
+        @json_flag
+        def run(**options: Any) -> int:
+            return _told(act(take_where(options)), as_json=options["as_json"])
+
+        return run
+
+    return made
+
+
+def _told(outcome: _Outcome, *, as_json: bool) -> int:
+    facts, lines, warnings, status = outcome
+    if as_json:
         say_json(facts)
     else:
         show(lines, warning_lines(warnings, Terminal.of(sys.stderr)))
     return status
-
-
-_Outcome: TypeAlias = tuple[dict[str, Any], Iterable[str], Sequence[str], int]
-"""JSON, lines, warnings and exit status of an action."""
 
 
 def _publish(where: Where, given: dict[str, Any]) -> _Outcome:
@@ -148,7 +157,9 @@ def _publish(where: Where, given: dict[str, Any]) -> _Outcome:
     return report.to_dict(), render_published(report), report.warnings, 0
 
 
+@_action("status")
 def _status(where: Where) -> _Outcome:
+    """Show where the index of each space is, and its size."""
     from rye.cli.render.index import render_status
 
     spaces = ask(where, lambda registry: registry.status())
@@ -157,16 +168,18 @@ def _status(where: Where) -> _Outcome:
     return {"spaces": [space.to_dict() for space in spaces]}, lines, warnings, 0
 
 
+@_action("rebuild")
 def _rebuild(where: Where) -> _Outcome:
-    """Index every file again."""
+    """Read every file again."""
     from rye.cli.render.index import render_rebuilt
 
     report = ask(where, lambda registry: _kept(registry.rebuild()))
     return report.to_dict(), [render_rebuilt(report)], report.warnings, int(report.stale)
 
 
+@_action("vectors")
 def _vectors(where: Where) -> _Outcome:
-    """Refresh the index, then compute the missing vectors."""
+    """Make the vectors for search by meaning, which the first such search would make otherwise."""
     from rye.cli.render.index import render_vectors
 
     def made(registry: Registry) -> VectorReport:
@@ -191,20 +204,13 @@ def _kept(report: RefreshReport) -> RefreshReport:
     return report
 
 
+@_action("clear")
 def _clear(where: Where) -> _Outcome:
-    """Remove the indexes; report how many bytes that freed."""
+    """Delete the index; the next search builds it again."""
     from rye.surface.text import size
 
     freed = ask(where, lambda registry: registry.clear())
     return {"bytes": freed}, [f"cleared {size(freed)}"], (), 0
-
-
-_INDEX_ACTIONS: Mapping[str, Callable[[Where], _Outcome]] = {
-    "status": _status,
-    "rebuild": _rebuild,
-    "vectors": _vectors,
-    "clear": _clear,
-}
 
 
 @command("mcp")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rye._text import quote
-from rye.cli.params import argument, engine_option, flag, limits, option, places, take_where, text_or_json, words
+from rye.cli.params import argument, engine_option, flag, json_flag, limits, option, places, take_where, words
 from rye.cli.terminal import Terminal, answer, ask_passphrase, require_yes, say_json, show
 from rye.options.search import TRUST_SPACE
 
@@ -35,7 +35,7 @@ def trust() -> None:
 
 @trust.command("list")
 @places("project", "bundles", "trust")
-@text_or_json
+@json_flag
 def list_keys(**options: Any) -> int:
     """List every trust file of every space, and whether it is in effect, or why not."""
     from rye.cli.render.keys import render_trust
@@ -53,7 +53,7 @@ def list_keys(**options: Any) -> int:
 @flag("--force", help="Replace an existing trust file of the key")
 @_yes
 @places("project")
-@text_or_json
+@json_flag
 def add(key: tuple[str, ...], **options: Any) -> int:
     """Trust each KEY. Shows its fingerprint and what it will count for, and asks.
 
@@ -82,7 +82,7 @@ def add(key: tuple[str, ...], **options: Any) -> int:
     help="Trust this key (64 hex digits) without asking; repeatable",
 )
 @_yes
-@text_or_json
+@json_flag
 def bundle(bundle: str, **options: Any) -> int:
     """Trust the keys that signed BUNDLE, for this bundle alone. Shows them, and asks.
 
@@ -111,7 +111,7 @@ def bundle(bundle: str, **options: Any) -> int:
 @flag("--force", help="Also remove a trust file that revokes its key; the key may then count again")
 @_sure
 @places("project")
-@text_or_json
+@json_flag
 def remove(key: tuple[str, ...], **options: Any) -> int:
     """Remove the trust file of each KEY. To distrust a key of a bundle or another space, revoke it instead."""
     files = _keyring(options).trust
@@ -126,7 +126,7 @@ def remove(key: tuple[str, ...], **options: Any) -> int:
 @engine_option(TRUST_SPACE)
 @_sure
 @places("project")
-@text_or_json
+@json_flag
 def revoke(key: tuple[str, ...], **options: Any) -> int:
     """Revoke each KEY: nothing that it ever signed is trusted any more, wherever its trust file is."""
     files = _keyring(options).trust
@@ -141,7 +141,7 @@ def revoke(key: tuple[str, ...], **options: Any) -> int:
 @flag("--dry-run", help="Show the key, and change nothing")
 @_yes
 @places("project")
-@text_or_json
+@json_flag
 def endorse(file: tuple[str, ...], **options: Any) -> int:
     """Sign each trust FILE of the project (a path or a fingerprint) with your key.
 

@@ -1,4 +1,4 @@
-"""``rye index publish``: what it says, what it asks, and what it refuses."""
+"""``rye publish``: what it says, what it asks, and what it refuses."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run(project: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Return what runs ``rye index`` on the project and returns status and output."""
+    """Return what runs ``rye publish`` on the project and returns status and output."""
 
     def command(*words: str) -> tuple[int, str]:
-        status = main(["index", *words, "--project", str(project)])
+        status = main([*words, "--project", str(project)])
         return status, "".join(capsys.readouterr())
 
     return command
