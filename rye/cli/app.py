@@ -32,6 +32,17 @@ class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; an option before the command that belongs behind it is said to."""
+        line = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if not (name := next((word for word in line if word in COMMANDS), "")):
+                raise
+            hint = f"options follow the command: rye {name} {error.option_name} …"
+            raise Refusal(error.format_message(), ctx, hint=hint) from error
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         return COMMANDS[cmd_name].command if cmd_name in COMMANDS else None
 

@@ -194,17 +194,20 @@ _DISTANCES = frozenset({AUTOMATIC, "0", "1", "2"})
 """The values of ``--fuzzy``; any other word after it is the query."""
 
 
+_INSTEAD = {"--require": "add is:trusted to the query: only trusted items are hits then"}
+"""An option of another command, and what does the same here."""
+
+
 class SearchCommand(Command):
     """Reads a search line as people write it; click does the rest."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Give ``--fuzzy`` its value, refuse what looks like an exclusion, then parse."""
-        line = list(args)
         try:
             return super().parse_args(ctx, self._tidied(ctx, args))
         except click.NoSuchOption as error:
-            hint = f"if it is part of the query: {self._behind_dashes(ctx, line)}"
-            raise Refusal(error.format_message(), ctx, hint=hint) from error
+            rest = f"rye {ctx.info_name} --help lists the options; put -- before a query that begins with a dash"
+            raise Refusal(error.format_message(), ctx, hint=_INSTEAD.get(error.option_name, rest)) from error
 
     def _names(self, ctx: click.Context) -> tuple[set[str], set[str]]:
         """Return the options without a value, and those with one. ``--fuzzy`` is in neither: its value is optional."""

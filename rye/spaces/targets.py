@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from rye._files import real_path
-from rye._text import composed
+from rye._text import composed, quote
 from rye.errors import ArgumentError
 from rye.items.clients import SKILL_FILE
 from rye.items.model import TYPE_OF_FOLDER
@@ -25,7 +25,7 @@ from rye.items.names import named_by_format
 from rye.items.scope import EVERY_SCOPE, parse_scope
 from rye.spaces.classify import spelled_as
 from rye.spaces.layout import Layout
-from rye.spaces.model import SUFFIXES, ItemFile, Root, is_within
+from rye.spaces.model import FOLDER, SUFFIXES, ItemFile, Root, is_within
 from rye.spaces.nested import ProjectsBelow, look_below
 from rye.spaces.read import skill_of, written_link
 from rye.spaces.snapshot import names
@@ -277,6 +277,10 @@ def _refuse_unsignable(
     """Refuse a target that names nothing, though no problem says why, or something of another space."""
     roots = layout.in_space(space)
     if not (matches or is_known):
+        if target.places and os.path.isfile(os.path.expanduser(target.text)):  # noqa: PTH113 - never raises
+            message = f"{target.text!r} is no item: it lies in no folder of items"
+            hint = f"rye import {quote(target.text)} copies it into {FOLDER}; or move it, such as to {FOLDER}/knowledge"
+            raise ArgumentError("nothing-to-sign", message, hint=hint)
         message = f"nothing matches {target.text!r} in {space} space"
         filled = [root.source for root in roots if list_items(root)[0]]
         hint = layout.describe_empty(space, filled) or "rye list --format ids lists what there is"

@@ -90,13 +90,13 @@ def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
 def test_public_key_of_ssh_is_trusted_and_what_it_signs_counts(desk: Desk) -> None:
     """A tool, a whole skill and the list of a space; the owner is the comment of the key."""
     assert desk.run("trust", "add", f"{desk.key}.pub", "--yes") == 0
-    assert desk.run("sign", "--yes", "--all", "--ssh", str(desk.key)) == 0
+    assert desk.run("sign", "--yes", "--all", "--key", f"ssh:{desk.key}") == 0
     items = desk.items()
     assert {each["code"] for each in items.values()} == {"ok"}
     assert {each["owner"] for each in items.values()} == {"ann@example.com"}
     assert set(items) == {"tool:demo/hello", "directive:pdf", "tool:pdf/scripts/fill"}
-    assert desk.run("sign", "--all", "--check", "--ssh", f"{desk.key}.pub") == 0
-    assert desk.run("sign", "--list", "--yes", "--ssh", str(desk.key)) == 0
+    assert desk.run("sign", "--all", "--check", "--key", f"ssh:{desk.key}.pub") == 0
+    assert desk.run("sign", "--list", "--yes", "--key", f"ssh:{desk.key}") == 0
     assert desk.run("verify", "--space", "project", "--require-list") == 0
     desk.tool.write_text(desk.tool.read_text(encoding="utf-8") + "evil()\n", encoding="utf-8")
     assert desk.items()["tool:demo/hello"]["code"] == "digest"
@@ -122,7 +122,7 @@ def test_key_in_an_agent_signs_without_its_file(desk: Desk, monkeypatch: pytest.
                 break
         desk.key.unlink()
         assert desk.run("trust", "add", f"{desk.key}.pub", "--yes") == 0
-        assert desk.run("sign", "tool:demo/hello", "--ssh", f"{desk.key}.pub") == 0
+        assert desk.run("sign", "tool:demo/hello", "--key", f"ssh:{desk.key}.pub") == 0
         assert desk.items()["tool:demo/hello"]["code"] == "ok"
     finally:
         agent.terminate()
@@ -217,7 +217,7 @@ def test_key_of_another_type_is_refused_by_its_name(desk: Desk, kind: str) -> No
     assert public.split()[0] in desk.told()
     assert desk.trust(f"ann {public}\n") == 2
     assert public.split()[0] in desk.told()
-    assert desk.run("sign", "tool:demo/hello", "--ssh", str(desk.sim.folder / kind)) == 2
+    assert desk.run("sign", "tool:demo/hello", "--key", f"ssh:{desk.sim.folder / kind}") == 2
 
 
 @pytest.mark.parametrize("text", ["ssh-ed25519 AAAA", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA==", "ssh-ed25519 AAAA*"])
@@ -238,19 +238,19 @@ def test_trust_file_may_hold_the_line_of_ssh(desk: Desk) -> None:
 def test_revoked_key_of_ssh_signs_nothing(desk: Desk) -> None:
     """As any other key."""
     assert desk.run("trust", "revoke", "--yes", f"{desk.key}.pub") == 0
-    assert desk.run("sign", "tool:demo/hello", "--ssh", str(desk.key)) == 2
+    assert desk.run("sign", "tool:demo/hello", "--key", f"ssh:{desk.key}") == 2
     assert "is revoked" in desk.told()
 
 
 def test_missing_key_or_program_is_named(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is written then."""
-    assert desk.run("sign", "tool:demo/hello", "--ssh", str(desk.sim.folder / "none")) == 2
+    assert desk.run("sign", "tool:demo/hello", "--key", f"ssh:{desk.sim.folder}/none") == 2
     assert "there is no SSH public key" in desk.told()
     desk.key.rename(desk.sim.folder / "gone")
-    assert desk.run("sign", "tool:demo/hello", "--ssh", f"{desk.key}.pub") == 2
+    assert desk.run("sign", "tool:demo/hello", "--key", f"ssh:{desk.key}.pub") == 2
     assert "ssh-keygen does not sign" in desk.told()
     monkeypatch.setenv("PATH", str(desk.sim.folder))
-    assert desk.run("sign", "tool:demo/hello", "--ssh", f"{desk.key}.pub") == 2
+    assert desk.run("sign", "tool:demo/hello", "--key", f"ssh:{desk.key}.pub") == 2
     assert "there is no ssh-keygen" in desk.told()
     assert desk.tool.read_text(encoding="utf-8") == TEXT
 
@@ -268,6 +268,6 @@ def test_program_that_signs_something_else_is_found_out(desk: Desk, monkeypatch:
         other.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         other.chmod(0o755)
         monkeypatch.setenv("PATH", f"{other.parent}{os.pathsep}{os.environ['PATH']}")
-        assert desk.run("sign", "tool:demo/hello", "--ssh", str(desk.key)) == 2
+        assert desk.run("sign", "tool:demo/hello", "--key", f"ssh:{desk.key}") == 2
         assert re.search("ssh-keygen", desk.told())
     assert desk.tool.read_text(encoding="utf-8") == TEXT

@@ -82,14 +82,7 @@ _lose = flag("--yes", "-y", help="With `--force`: do not ask, even if a key is l
     help="Key to sign with; by default `RYE_SIGNING_KEY`, else your `private_key`",
     completes="key",
 )
-@option(
-    "--ssh",
-    metavar="[KEY]",
-    is_flag=False,
-    flag_value="",
-    default=None,
-    help="Sign with an SSH key, through ssh-keygen; by default `~/.ssh/id_ed25519`",
-)
+@flag("--ssh", help="Sign with `~/.ssh/id_ed25519`, through ssh-keygen; another SSH key is `--key ssh:FILE`")
 @option(
     "--audience",
     metavar="NAME",
@@ -131,9 +124,9 @@ def sign(target: tuple[str, ...], root: Path | None, **options: Any) -> int:
     Exit status: 0 signed, 1 --check found an item that is not signed, 2 error.
     """
     only_one("dry_run", "check")
-    if (ssh := options.pop("ssh")) is not None:
+    if options.pop("ssh"):
         refuse("key", because="with --ssh, which names the key")
-        options["key"] = f"ssh:{ssh}"
+        options["key"] = "ssh:"
     if options.pop("as_list"):
         return _sign_list(root, options)
     refuse("add", "expires", "forget", "trust", because="without --list")

@@ -52,11 +52,6 @@ def test_a_leading_exclusion_is_refused_with_the_way_to_write_it(arg: str) -> No
     [
         (COMMANDS["search"].command, ("api", "-draft", "--limit", "3"), "rye search --limit 3 -- api -draft"),
         (COMMANDS["search"].command, ("--fuzzy", "1", "-a b", "-n5"), "rye search --fuzzy 1 -n5 -- '-a b'"),
-        (
-            COMMANDS["search"].command,
-            ("--author", "x", "--scope=tool", "--", "y"),
-            "rye search --scope=tool -- --author x y",
-        ),
         (COMMANDS["why"].command, ("-author:*", "rye/ci"), "rye why -- '-author:*' rye/ci"),
         (COMMANDS["why"].command, ("-author:*",), "rye why -- '-author:*' ITEM"),
     ],

@@ -163,3 +163,11 @@ def test_what_cannot_be_left_out_is_refused(sim: SpaceSim, folder: str, space: s
         read_targets((), layout(sim), space, without=[Path(folder)])
     assert caught.value.code == "bad-exclude"
     assert read_targets((), layout(sim), "all", without=[Path("packages")])
+
+
+def test_a_file_outside_the_folders_of_items_is_said_to_be_no_item(sim: SpaceSim) -> None:
+    """Signing it says what it is and how to make an item of it, not that nothing matches its name."""
+    (sim.project / "notes.md").write_text("# Notes\n", encoding="utf-8")
+    with pytest.raises(ArgumentError, match="is no item: it lies in no folder of items") as caught:
+        sim.registry().sign("notes.md", key=_pem(sim))
+    assert "rye import notes.md" in str(caught.value.hint)
