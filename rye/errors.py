@@ -56,7 +56,7 @@ class QueryError(RyeError):
         position: 0-based character offset of the fault in ``text``.
         token: The offending part of ``text``; empty at the end of the input.
         expected: What could have been there, in words.
-        suggestion: A corrected query that parses.
+        suggestion: A corrected query that parses; empty for a long query.
     """
 
     def __init__(

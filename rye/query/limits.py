@@ -4,6 +4,8 @@ from __future__ import annotations
 
 MAX_CHARS = 10_000
 """Characters in a query."""
+MAX_CORRECTED = 256
+"""Characters in a query for which a corrected one is suggested; nobody reads a longer one again."""
 MAX_NESTING = 64
 """Nested groups and exclusions."""
 MAX_LEAVES = 256

@@ -26,7 +26,7 @@ from rye.query.conditions import repair_comparison, repair_range
 from rye.query.escaping import FOREIGN, quote, units
 from rye.query.flaws import QueryFault
 from rye.query.grammar import meaning, parse_tokens, span, split
-from rye.query.limits import MAX_CHARS, MAX_LEAVES, MAX_NESTING
+from rye.query.limits import MAX_CHARS, MAX_CORRECTED, MAX_LEAVES, MAX_NESTING
 from rye.query.near import repair_near
 from rye.query.tree import loosen, without_question_marks
 
@@ -54,7 +54,12 @@ def parse_leniently(text: str) -> ast.Parsed:
 
 
 def _suggest(text: str, repaired: ast.Node) -> str:
-    """Return a query that parses: the repaired one, else the words of the text as a phrase, else every item."""
+    """Return a query that parses: the repaired one, else the words of the text as a phrase, else every item.
+
+    For a long text it is empty.
+    """
+    if len(text) > MAX_CORRECTED:
+        return ""
     words = re.findall(r"\w[\w./-]*", text)
     candidates = [str(repaired)] if repaired != ast.Everything() else []
     candidates += [quote(" ".join(words))] if words else []

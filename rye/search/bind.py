@@ -109,7 +109,9 @@ def _bind(node: ast.Node, context: Context, scope: _BoundScope) -> bound.Bound |
             return None if inner is None else bound.BoundNot(inner)
         case ast.Boost(operand=operand, factor=factor):
             return bind(operand, context, _BoundScope(scope.name, scope.boost * factor))
-        case ast.Field(name=kind, operand=ast.Word(text=text)) if scope.name in RELATION_FIELDS and kind in TYPE_NAMES:
+        case ast.Field(name=kind, operand=ast.Word(text=text)) if (
+            scope.name in RELATION_FIELDS and kind.casefold() in TYPE_NAMES
+        ):
             return bind(ast.Word(f"{kind}:{text}", node.span), context, scope)
         case ast.Field() | ast.Exists():
             return _bind_field(node, scope, context)

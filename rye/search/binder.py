@@ -24,6 +24,7 @@ from rye.search.fields import (
     STATES,
     TEXT_FIELDS,
     UNORDERED,
+    canonical,
     is_readable,
     kind_of,
     nearest,
@@ -138,10 +139,10 @@ def bind_filters(filters: Mapping[str, Any], metadata_keys: frozenset[str]) -> l
     """
     nodes: list[bound.Bound] = []
     for name, given in filters.items():
-        if name in ("date_from", "date_to"):
-            nodes.append(_dated(name, given))
+        if (folded := name.casefold()) in ("date_from", "date_to"):
+            nodes.append(_dated(folded, given))
             continue
-        key = ALIASES.get(name, "is" if name == "verdict" else name)
+        key = known if (known := canonical(name)) in FILTERABLE else name
         if key not in FILTERABLE and key not in metadata_keys:
             valid = [*FILTERABLE, "date_from", "date_to", *sorted(metadata_keys)]
             suggestions = nearest(name, valid)

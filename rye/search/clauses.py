@@ -144,8 +144,23 @@ class ClauseExplainer:
 
     def values(self, node: bound.Bound) -> str:
         """Return the values that the item has in the fields of a condition."""
-        names = dict.fromkeys(_condition_fields(node))
-        return "; ".join(self._states() if name == "state" else f"{name} is {self._value(name)}" for name in names)
+        return "; ".join(dict.fromkeys(self._facts(node)))
+
+    def _facts(self, node: bound.Bound) -> Iterator[str]:
+        for part, _ in bound.nodes(node):
+            match part:
+                case bound.Has(name=name) | bound.Glob(name=name) | bound.Similar(name=name) | bound.Between(name=name):
+                    yield self._field(canonical(name))
+                case bound.HasState(name=name):
+                    yield self._field("verdict") if name == "signed" or name in VERDICT_NAMES else self._states()
+                case bound.Refers(name=name):
+                    yield self._field(name)
+                case bound.Changed():
+                    part_of, local = self.search.reader.locate(self.doc)
+                    yield self._field("updated" if part_of.segment.values("updated").of(local) else "created")
+
+    def _field(self, name: str) -> str:
+        return f"{name} is {self._value(name)}"
 
     def _states(self) -> str:
         names = [name for name in STATES if name not in VERDICT_NAMES and name != "signed"]
@@ -163,10 +178,7 @@ class ClauseExplainer:
         if name == "installed-from":
             folder = part.segment.ids[local].partition("/")[0]
             return self.search.backend.states.sources(part.root).get(folder, "missing")
-        values = part.segment.values(name).of(local)
-        if name == "updated" and not values:
-            values = part.segment.values("created").of(local)
-        return _listed(values)
+        return _listed(part.segment.values(name).of(local))
 
     def _related(self, name: str) -> str:
         """Return the item's references as written; for items that refer to it, only their number."""
@@ -185,17 +197,3 @@ def _listed(values: Sequence[str]) -> str:
 
 def _text(node: ast.Node) -> str:
     return str(node) or "*"
-
-
-def _condition_fields(node: bound.Bound) -> Iterator[str]:
-    """Yield the names of the fields that a condition tests."""
-    for part, _ in bound.nodes(node):
-        match part:
-            case bound.Has(name=name) | bound.Glob(name=name) | bound.Similar(name=name) | bound.Between(name=name):
-                yield canonical(name)
-            case bound.HasState(name=name):
-                yield "verdict" if name == "signed" or name in VERDICT_NAMES else "state"
-            case bound.Refers(name=name):
-                yield name
-            case bound.Changed():
-                yield "updated"

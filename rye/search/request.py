@@ -249,7 +249,8 @@ def read_facets(given: Any) -> tuple[FacetRequest, ...]:
         most = int(match["most"] or DEFAULT_FACET_VALUES) if match else 0
         if match is None or not 1 <= most <= MAX_FACET_VALUES:
             refuse(("facets",), "has", f"{part!r}, which cannot be read", _HINT, valid=list(FACETS))
-        requests[match["name"]] = FacetRequest(match["name"], most)
+        name = folded if (folded := match["name"].casefold()) in FACETS else match["name"]
+        requests[name] = FacetRequest(name, most)
     if len(requests) > MAX_FACETS:
         refuse(("facets",), "has", f"{len(requests)} names", f"name at most {MAX_FACETS}", valid=list(FACETS))
     return tuple(requests.values())

@@ -15,7 +15,7 @@ from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
 from rye.options.model import parameters_of
 from rye.options.search import SearchOptions
 from rye.query import ast, loosen, walk
-from rye.query.limits import MAX_PHRASE
+from rye.query.limits import MAX_CORRECTED, MAX_PHRASE
 from rye.search.fields import TEXT_FIELDS, canonical, nearest, text_leaves
 from rye.search.relax import Dictionary, Relaxed
 from rye.search.request import Request
@@ -122,13 +122,16 @@ class Notes:
 
 
 def answerable(error: QueryError, check: Callable[[str], None]) -> None:
-    """Set a suggestion that parses: the error's own, else the words as a phrase, else every item.
+    """Set a suggestion that parses: the error's own, the words as a phrase, or every item; none for a long query.
 
     Args:
         error: The error of a query; a query may have several faults, and its suggestion fixes only the first.
         check: Raises the error of a query, if it has one.
     """
-    words = re.findall(r"\w+", error.text)[:MAX_PHRASE]
+    if len(error.text) > MAX_CORRECTED:
+        error.suggestion = ""
+        return
+    words = re.findall(r"\w+", error.text)
     for candidate in (error.suggestion, str(ast.Phrase(" ".join(words)))):
         try:
             check(candidate)
@@ -191,7 +194,10 @@ def _in_words(text: str, plan: Plan, count: Callable[[ast.Node, Plan], int]) -> 
     """
     words = loosen(plan.main) or tuple(map(ast.Word, analysis.parts(text) if _OPTION.search(text) else ()))
     words = words or tuple(node for node in text_leaves(plan.main) if isinstance(node, ast.Word))
-    return " ".join(map(str, words)) if words and count(ast.Or(words), plan) else ""
+    distinct = tuple(dict.fromkeys(words))
+    if len(distinct) == 1 < len(words):
+        return ""  # the query asks for a word and excludes it
+    return " ".join(map(str, distinct)) if distinct and count(ast.Or(distinct), plan) else ""
 
 
 def _corrected(node: ast.Node, dictionary: Dictionary) -> ast.Node:

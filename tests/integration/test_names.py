@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,6 +131,52 @@ def test_other_words_for_fields_work_or_say_the_right_one(registry: Registry) ->
     with pytest.raises(ArgumentError) as raised:
         registry.list_items("backup")
     assert "rye show backup" in raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("written", "folded"),
+    [
+        (
+            {"filters": {"Type": "directive", "Verdict": "unsigned"}},
+            {"filters": {"type": "directive", "is": "unsigned"}},
+        ),
+        ({"filters": {"Title": "pdf", "Date_From": "2001"}}, {"filters": {"title": "pdf", "date_from": "2001"}}),
+        ({"fields": {"Title": "pdf"}}, {"fields": {"title": "pdf"}}),
+        ({"facets": ["Type", "TAG:3"]}, {"facets": ["type", "tag:3"]}),
+        ({"query": "references:(Tool:x)"}, {"query": "references:(tool:x)"}),
+        ({"query": "Verdict:unsigned"}, {"query": "is:unsigned"}),
+    ],
+)
+def test_the_case_of_a_field_does_not_matter(
+    registry: Registry, written: dict[str, Any], folded: dict[str, Any]
+) -> None:
+    """Wherever a field can be named, as in queries."""
+    one, other = registry.search(**written), registry.search(**folded)
+    assert (one.results, one.total, one.facets) == (other.results, other.total, other.facets)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"query": "text updated:>2020"}, "updated is missing"),
+        ({"query": "text", "filters": {"date_from": "2027"}}, "created is 2026-02-01"),
+        ({"query": "text state:shut"}, "state is open"),
+        ({"query": "text is:trusted"}, "is unsigned"),
+    ],
+)
+def test_why_does_not_contradict_itself(registry: Registry, tmp_path: Path, options: dict[str, Any], said: str) -> None:
+    """A condition is explained with the field it tests, not with another that would have passed."""
+    path = tmp_path / "project/.ai/knowledge/dated.md"
+    path.write_text("---\ncreated: 2026-02-01\nstate: open\n---\n# Dated\n\nText.\n", encoding="utf-8")
+    assert said in registry.why(item="knowledge:dated", **options).reasons[0].message
+
+
+def test_a_long_query_is_not_suggested_back(registry: Registry) -> None:
+    """Nobody reads hundreds of words again, least of all in a warning."""
+    found = registry.search(" ".join(f"word{number}" for number in range(3_000)))
+    assert found.did_you_mean == ""
+    assert found.warnings
+    assert max(map(len, found.warnings)) < 200
 
 
 def test_attack_a_name_is_no_pattern_and_a_path_is_its_file(registry: Registry, tmp_path: Path) -> None:

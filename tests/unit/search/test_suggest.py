@@ -63,6 +63,8 @@ def meant(over: Reader, text: str) -> str:
         ("files-systems", ""),
         ("filesystem", ""),
         ("vanishd", ""),
+        ("deploy -deploy", ""),
+        ("deploy -deploy -directive", "deploy directive"),
         ("zzzzzz", ""),
         ("fi1e-systm", ""),
         ("*", ""),
