@@ -231,7 +231,10 @@ class VectorIndexes:
             meaning = self.meaning(reader, wait=0.0, seconds=min(self._seconds, AUTO_SECONDS), most=most)
         missing = reader.count if meaning is None else meaning.vectors.missing
         if meaning is None or missing > few:
-            self.is_unfinished = False
+            self.is_unfinished = self.is_unfinished and missing <= most
+            if self.is_unfinished:
+                problem = f"vectors are being made ({missing:,} to go)"
+                raise UnavailableError("no-vectors", problem, hint="rye index vectors makes all at once")
             problem = f"{missing:,} of {reader.count:,} items have no vectors yet"
             raise UnavailableError("no-vectors", problem, hint="rye index vectors makes them, once")
         return meaning

@@ -13,6 +13,7 @@ import pytest
 
 from rye import Registry, SearchResponse
 from rye.errors import ArgumentError, QueryError, UnavailableError
+from rye.index import vectors as vector_files
 from rye.registry import vectors
 from tests.support.embedders import Broken, Hashed, answered, serving
 from tests.support.spacesim import SpaceSim, no_own_items
@@ -236,6 +237,23 @@ def test_auto_embeds_few_items_unasked(sim: SpaceSim, monkeypatch: pytest.Monkey
         sim.write("project", f"knowledge/more/{number}.md", f"Yet another {number}.\n")
     assert fell_back(registry.search(query), "9 of 16 items")
     assert registry.search(query, mode="hybrid").search_type == "hybrid"
+
+
+def test_auto_goes_on_where_it_ran_out_of_time(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of few items it makes some vectors each time, and the answer says how many are to go."""
+    query, embedder = "restoring the lost files", Hashed()
+    for number in range(20):
+        sim.write("project", f"knowledge/more/{number}.md", f"Number {number}.\n")
+    registry = sim.registry(embedder=embedder)
+    monkeypatch.setattr(vectors, "AUTO_SECONDS", 1e-9)
+    monkeypatch.setattr(vector_files, "TEXTS_PER_REQUEST", 2)
+    assert fell_back(
+        registry.search(query), "vectors are being made (", " to go)", "rye index vectors makes all at once"
+    )
+    assert registry.lacks_vectors
+    registry.embed()
+    assert registry.search(query).search_type == "hybrid"
+    assert not registry.lacks_vectors
 
 
 def test_auto_sends_items_to_a_server_only_where_most_have_vectors(sim: SpaceSim) -> None:
