@@ -18,6 +18,7 @@ from rye.cli.params import Option
 from rye.cli.progress import IndexProgress
 from rye.cli.terminal import COLOUR
 from rye.errors import NotFoundError
+from rye.items.model import TYPE_NAMES
 from rye.options.model import ParameterError
 from rye.registry.where import Where
 from rye.surface.requests import AUTOMATIC
@@ -253,8 +254,9 @@ class SearchCommand(Command):
 
 
 def _looks_like_exclusion(arg: str, flags: set[str], taking: set[str]) -> bool:
+    """Return whether an argument is neither flags nor an option with a number or an item type, such as ``-n5``."""
     if len(arg) < 2 or not arg.startswith("-") or arg.startswith("--"):
         return False
     if arg[:2] in taking:
-        return bool(arg[2:]) and not arg[2:].isdecimal()
+        return bool(arg[2:]) and not (arg[2:].isdecimal() or arg[2:].partition(".")[0] in TYPE_NAMES)
     return any(f"-{letter}" not in flags for letter in arg[1:])

@@ -39,7 +39,16 @@ def test_fuzzy_takes_a_number_only(args: tuple[str, ...], fuzzy: str | None, que
     assert (params["fuzzy"], params["query"]) == (fuzzy, query)
 
 
-@pytest.mark.parametrize("arg", ["-draft", "-d", "-stool", "-notes", "-draft api", "-1", "-title:x", "-(a b)", "-0x"])
+@pytest.mark.parametrize(("arg", "scope"), [("-stool", "tool"), ("-sknowledge.ops.*", "knowledge.ops.*")])
+def test_a_scope_may_stand_right_behind_its_option(arg: str, scope: str) -> None:
+    """As a number may."""
+    params = parsed(arg, "-n5", "x")
+    assert (params["scope"], params["limit"], params["query"]) == (scope, 5, ("x",))
+
+
+@pytest.mark.parametrize(
+    "arg", ["-draft", "-d", "-stools.x", "-notes", "-draft api", "-1", "-title:x", "-(a b)", "-0x"]
+)
 def test_a_leading_exclusion_is_refused_with_the_way_to_write_it(arg: str) -> None:
     """``-draft`` is never read as a row of short options, not even where its letters are such."""
     with pytest.raises(click.UsageError, match="not an option") as caught:
