@@ -223,3 +223,37 @@ def test_an_error_names_the_option_that_was_typed(
     assert main([*args, "--json"]) == 2
     error = json.loads(capsys.readouterr().out)["error"]
     assert shown.startswith(f"error[{error['code']}]: ")
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("search zqxj", 1),
+        ("search --like tool:no", 1),
+        ("sections zqxj", 1),
+        ("show tool:no", 1),
+        ("refs tool:no", 1),
+        ("why zqxj tool:no", 1),
+        ("list tool.no.*", 1),
+        ("help zqxj", 1),
+        ("verify tool:no", 2),
+        ("sign tool:no", 2),
+        ("sign --check tool:no", 2),
+        ("import ./no.md", 2),
+        ("trust remove ./no.toml", 2),
+        ("keys show no", 2),
+        ("keys export no", 2),
+        ("eval no.csv", 2),
+        ("doctor ./no", 2),
+        ("search zqxj --project ./no", 2),
+    ],
+)
+def test_what_is_not_there_exits_1_when_shown_and_2_when_it_was_to_be_worked_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, status: int
+) -> None:
+    """The table of exit statuses in the reference; a check of nothing never passes for a check."""
+    (tmp_path / ".ai/knowledge").mkdir(parents=True)
+    (tmp_path / ".ai/knowledge/one.md").write_text("# One\n\nText.\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("USER_SPACE", str(tmp_path / "home"))
+    assert main(line.split()) == status
