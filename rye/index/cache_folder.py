@@ -76,14 +76,20 @@ def prepare(cache: Path | None, *, project: Path | None) -> tuple[Path, str]:
     try:
         cache.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        return temporary_folder(), replaced_warning(cache, f"({error.strerror})")
+        return temporary_folder(), replaced_warning(cache, str(error.strerror), _remedy(error))
     _check_owner(cache)
     return cache, ""
 
 
-def replaced_warning(folder: Path, reason: str) -> str:
-    """Return the warning that a temporary folder replaces a cache folder."""
-    return f"cannot write the cache folder {folder} {reason}; this search indexed in a temporary folder"
+def replaced_warning(cache: Path, cause: str, remedy: str) -> str:
+    """Return the warning that a temporary folder replaces the cache, or a folder in it."""
+    return (
+        f"the cache folder {cache} cannot be written ({cause}), so this search indexed in a temporary folder; {remedy}"
+    )
+
+
+def _remedy(error: OSError) -> str:
+    return f"{_REMEDIES.get(error.errno or 0, 'run: rye index clear')}, or set {VARIABLE} to another folder"
 
 
 def temporary_folder() -> Path:
@@ -248,12 +254,9 @@ def write_faults(folder: Path, kind: str = "the index") -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        remedy = _REMEDIES.get(error.errno or 0, "run: rye index clear")
-        raise EnvironmentFault(
-            "index-write",
-            f"{kind} could not be written to {folder}: {error.strerror or error}",
-            hint=f"{remedy}, or set {VARIABLE} to another folder",
-        ) from error
+        cause = error.strerror or str(error)
+        message = f"{kind} could not be written to {folder}: {cause}"
+        raise EnvironmentFault("index-write", message, hint=_remedy(error), cause=cause) from error
 
 
 def files_in(folder: Path, pattern: str = "*") -> list[Path]:

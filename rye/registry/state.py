@@ -204,9 +204,9 @@ class Indexes:
         except EnvironmentFault as fault:
             if fault.code != "index-write" or index.root.source in self._moved:
                 raise
-            self._moved[index.root.source] = cache_folder.replaced_warning(
-                index.folder, f"({fault.message}; {fault.hint})"
-            )
+            cause = fault.details.get("cause", fault.message)
+            warning = cache_folder.replaced_warning(self._cache[0], cause, fault.hint)
+            self._moved[index.root.source] = warning
         moved = self._opened(index.root)
         self._spaces[self._spaces.index(index)] = moved
         return moved.refresh()
@@ -314,7 +314,7 @@ class Indexes:
             now = system_clock()
             trust = with_lists(self._layout.load_trust(self._named_trust), self._layout.roots, now)
             ranking = ranking_of(self._layout, trust, now)
-            cached = [text for text in (self._cache[1], *self._moved.values()) if text]
+            cached = [text for text in (self._cache[1], *dict.fromkeys(self._moved.values())) if text]
             others = (*ranking.problems, *_file_warnings(refreshed), *self._left_out())
             warnings = (*cached, *self._layout.warnings, *trust.warnings, *others)
             state = State(refreshed, trust, ranking, warnings, began, self._layout, bool(cached))
