@@ -68,7 +68,7 @@ class _Scope(TypedDict, total=False):
     ]
 
 
-class _Filters(TypedDict, total=False):
+class FilterOptions(TypedDict, total=False):
     """Which items can be hits."""
 
     filters: Annotated[
@@ -221,7 +221,7 @@ class _Loose(TypedDict, total=False):
     ]
 
 
-class _Hits(_Filters, _Ranked, _Loose, total=False):
+class _Hits(FilterOptions, _Ranked, _Loose, total=False):
     """All other options that decide which items are hits, and in which order."""
 
     sort_by: Annotated[
@@ -334,7 +334,7 @@ class SearchOptions(_Scope, SpaceOptions, _Page, _Hits, total=False):
     ]
 
 
-class SimilarOptions(_Scope, SpaceOptions, _Page, _Filters, total=False):
+class SimilarOptions(_Scope, SpaceOptions, _Page, FilterOptions, total=False):
     """The options of a search for similar items."""
 
     mode: Annotated[
@@ -347,7 +347,7 @@ class SimilarOptions(_Scope, SpaceOptions, _Page, _Filters, total=False):
     ]
 
 
-class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, _Loose, total=False):
+class SectionOptions(_Scope, SpaceOptions, FilterOptions, _Ranked, _Loose, total=False):
     """The options of a retrieval of whole sections."""
 
     limit: Annotated[int, _limit("Sections", high=50, brief="Sections.")]

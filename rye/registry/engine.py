@@ -159,8 +159,8 @@ class LocalEngine:
 
         response = _OfState(state, self._context).search(request)
         is_loose = not response.total or response.stage in set(STAGES) - set(AS_WRITTEN)
-        may_be_own = is_loose and request.space == "all" and state.everywhere.count and not names_own(request)
-        if may_be_own and (count := self._in_manual(state, request)):
+        may_be_own = request.query.strip() and is_loose and request.space == "all" and not names_own(request)
+        if may_be_own and state.everywhere.count and (count := self._in_manual(state, request)):
             how = "search in space system, or: rye help WORDS"
             note = SearchWarning(f"rye's own manual matches as written, in {count} of its items; {how}")
             return replace(response, warnings=(*response.warnings, note))

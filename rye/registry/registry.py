@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 from rye._process import Cancelled
 from rye.embedding.protocol import Embedder
@@ -30,6 +30,7 @@ from rye.options.search import (
     LISTED,
     MAX_LIMIT,
     MAX_STALENESS,
+    FilterOptions,
     RefsOptions,
     SearchOptions,
     SectionOptions,
@@ -264,6 +265,7 @@ class Registry:
         publish = partial(cluster.publish, owner=owner, space=space, scope=scope, options=options)
         return self._local.ask(publish)
 
+    @takes(FilterOptions)
     def list_items(
         self,
         scope: str = "*",
@@ -272,7 +274,7 @@ class Registry:
         limit: int | None = None,
         offset: int = 0,
         sort_by: str = "score",
-        include_superseded: bool = False,
+        **options: Unpack[FilterOptions],
     ) -> SearchResponse:
         """List all items in a scope as one page; each is read and verified at that moment.
 
@@ -282,10 +284,8 @@ class Registry:
             limit: Maximum items; None for all.
             offset: Items to skip.
             sort_by: The order.
-            include_superseded: Also list withdrawn items.
         """
-        order: dict[str, Any] = {"sort_by": sort_by, "include_superseded": include_superseded}
-        pages = list(self.list_pages(scope, space=space, limit=limit, offset=offset, **order))
+        pages = list(self.list_pages(scope, space=space, limit=limit, offset=offset, sort_by=sort_by, **options))
         results = tuple(hit for page in pages for hit in page.results)
         return replace(
             pages[0],
@@ -295,6 +295,7 @@ class Registry:
             limit=max(len(results), 1) if limit is None else limit,
         )
 
+    @takes(FilterOptions)
     def list_pages(
         self,
         scope: str = "*",
@@ -303,7 +304,7 @@ class Registry:
         limit: int | None = None,
         offset: int = 0,
         sort_by: str = "score",
-        include_superseded: bool = False,
+        **options: Unpack[FilterOptions],
     ) -> Pages:
         """Yield all items in a scope page by page, all from one state of the index.
 
@@ -315,13 +316,12 @@ class Registry:
             limit: Maximum items; None for all.
             offset: Items to skip.
             sort_by: ``score`` (by space, then id), ``name`` or ``date``.
-            include_superseded: Also list items marked superseded, deprecated or yanked.
         """
         check(LISTED, limit)
         page = MAX_LIMIT if limit is None else min(limit, MAX_LIMIT)  # the limit of one search
-        options: dict[str, Any] = {"scope": scope, "space": space, "limit": page, "offset": offset, "sort_by": sort_by}
-        options |= {"include_superseded": include_superseded, "facets": _COUNTED}
-        return self._engine.pages(make_request("", options)._replace(limit=sys.maxsize if limit is None else limit))
+        given = {"scope": scope, "space": space, "limit": page, "offset": offset, "sort_by": sort_by, **options}
+        request = make_request("", {**given, "facets": _COUNTED})
+        return self._engine.pages(request._replace(limit=sys.maxsize if limit is None else limit))
 
     @takes(WhyOptions)
     def why(self, query: str, item: str, **options: Unpack[WhyOptions]) -> Why:

@@ -195,6 +195,7 @@ def test_a_note_says_where_only_the_manual_matches(shop: Workshop) -> None:
     assert note in shop.run("search", "revocation").err
     assert note not in shop.run("search", "release").err
     assert note not in shop.run("search", "quokkaless").err
+    assert note not in shop.run("search", "--filter", "verdict=trusted").err
 
 
 def test_without_items_of_ones_own_the_manual_answers(shop: Workshop) -> None:

@@ -77,6 +77,19 @@ def test_the_command_lists_a_line_per_item(shop: Workshop) -> None:
     assert reported["demo/guide"] == ([], "")
 
 
+def test_a_list_takes_the_filters_of_a_search(shop: Workshop) -> None:
+    """The head counts what passes them; the same filter that is refused in a search is refused here."""
+    for filters in (("type=tool",), ("version>=2.0", "type=tool"), ("verdict=trusted",)):
+        given = [word for each in filters for word in ("--filter", each)]
+        listed, found = shop.run("list", *given, "--json"), shop.run("search", *given, "--json")
+        ids = [sorted(hit["id"] for hit in json.loads(each.out)["results"]) for each in (listed, found)]
+        assert ids[0] == ids[1]
+        assert listed.status == found.status
+        assert shop.run("list", *given).out.startswith(f"{len(ids[0])} item")
+    refused = shop.run("list", "--filter", "nope=1")
+    assert (refused.status, refused.err) == (2, shop.run("search", "--filter", "nope=1").err)
+
+
 def test_hostile_items_are_listed_harmlessly(shop: Workshop) -> None:
     """No control character of a title or description reaches the terminal."""
     out = shop.run("list", "--space", "project", FORCE_COLOR="1", NO_COLOR="").out

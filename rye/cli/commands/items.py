@@ -40,7 +40,8 @@ from rye.cli.params import (
 from rye.cli.terminal import Terminal, answer, note, say, say_json, say_raw, show, show_while_read
 from rye.errors import NotFoundError
 from rye.options.model import guess
-from rye.options.search import LISTED, OFFSET, SPACES, RefsOptions, SpaceOptions, space_of
+from rye.options.search import LISTED, OFFSET, SPACES, FilterOptions, RefsOptions, SpaceOptions, space_of
+from rye.surface.requests import parse_filters
 
 _SORTS = {"id": "score", "name": "name", "date": "date"}
 """Each order by the name that a search has for it: all items of a list score the same, which leaves them by id."""
@@ -145,7 +146,7 @@ def _show_help_of(names: Sequence[str]) -> None:
     metavar="ORDER",
     help="`id` (by space, then id), `name`, or `date` (newest first)",
 )
-@flag("--include-superseded", help="Also list items marked superseded, deprecated or yanked")
+@engine_options(FilterOptions)
 @paths
 @places()
 @hit_forms
@@ -160,7 +161,7 @@ def list_command(scope: str, **options: Any) -> int:
     if form != "text":
         refuse("paths", because=f"with --format {form}")
     where = take_where(options)
-    options["sort_by"] = _SORTS[options.pop("sort")]
+    options |= {"sort_by": _SORTS[options.pop("sort")], "filters": parse_filters(options["filters"])}
     if form != "text":
         response = ask(where, lambda registry: registry.list_items(scope, **options))
         return answer_hits(response, form, lambda *_: ())
