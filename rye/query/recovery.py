@@ -56,7 +56,7 @@ def parse_leniently(text: str) -> ast.Parsed:
 def _suggest(text: str, repaired: ast.Node) -> str:
     """Return a query that parses: the repaired one, else the words of the text as a phrase, else every item.
 
-    For a long text it is empty.
+    A long text gets none.
     """
     if len(text) > MAX_CORRECTED:
         return ""

@@ -234,7 +234,9 @@ class VectorIndexes:
             self.is_unfinished = self.is_unfinished and missing <= most
             if self.is_unfinished:
                 problem = f"vectors are being made ({missing:,} to go)"
-                raise UnavailableError("no-vectors", problem, hint="rye index vectors makes all at once")
+                raise UnavailableError(
+                    "no-vectors", problem, hint="the next search goes on, rye index vectors makes all"
+                )
             problem = f"{missing:,} of {reader.count:,} items have no vectors yet"
             raise UnavailableError("no-vectors", problem, hint="rye index vectors makes them, once")
         return meaning

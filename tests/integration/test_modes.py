@@ -248,7 +248,10 @@ def test_auto_goes_on_where_it_ran_out_of_time(sim: SpaceSim, monkeypatch: pytes
     monkeypatch.setattr(vectors, "AUTO_SECONDS", 1e-9)
     monkeypatch.setattr(vector_files, "TEXTS_PER_REQUEST", 2)
     assert fell_back(
-        registry.search(query), "vectors are being made (", " to go)", "rye index vectors makes all at once"
+        registry.search(query),
+        "vectors are being made (",
+        " to go)",
+        "the next search goes on, rye index vectors makes all",
     )
     assert registry.lacks_vectors
     registry.embed()
