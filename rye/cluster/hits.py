@@ -82,6 +82,7 @@ class FetchedHits:
         generation: The generation to search.
         scratch: A folder for the indexes of pages.
         lists: The signed lists of the registry.
+        only: Returns whether an item may be shown; the others are left out without a word. None shows all.
 
     Attributes:
         left_out: Sentences on hits whose bytes are not an item.
@@ -89,9 +90,16 @@ class FetchedHits:
         not_as_listed: For the source and path of each hit that differs from its signed list, a sentence that says how.
     """
 
-    def __init__(self, generation: Generation, scratch: Path, lists: CheckedLists) -> None:
+    def __init__(
+        self,
+        generation: Generation,
+        scratch: Path,
+        lists: CheckedLists,
+        *,
+        only: Callable[[ReadItem], bool] | None = None,
+    ) -> None:
         self._of = generation
-        self._scratch, self._lists = scratch, lists
+        self._scratch, self._lists, self._only = scratch, lists, only
         self._read: dict[tuple[str, str], ReadItem] = {}
         self.not_as_listed: dict[tuple[str, str], str] = {}
         self.left_out: list[str] = []
@@ -155,9 +163,13 @@ class FetchedHits:
             skill = str(source.get("skill", ""))
             read = read_document(root, path, (kind, item_id), data, proof=proof, skill=skill)
         except ItemError as error:
-            self.left_out.append(f"{shown(f'{kind}:{item_id}')} was left out: {shown(error.message)}")
+            if self._only is None:
+                self.left_out.append(f"{shown(f'{kind}:{item_id}')} was left out: {shown(error.message)}")
             return None
-        read, self.not_as_listed[root.source, path] = self._lists.check(number, path, read)
+        read, fault = self._lists.check(number, path, read)
+        if self._only and not self._only(read):
+            return None
+        self.not_as_listed[root.source, path] = fault
         self._read[root.source, path] = read
         vectors = HitVectors.read(source, self.dimensions) if self.dimensions else None
         names, score = frozenset(hit.get("matched_queries", ())), float(hit.get("_score") or 0.0)

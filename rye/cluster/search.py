@@ -51,11 +51,12 @@ from rye.search.page import Hit, Hydrator, PageBuilder
 from rye.search.predicates import States
 from rye.search.relax import Dictionary, relax
 from rye.search.request import FACETS, Request
-from rye.search.results import Facet, SearchResponse, SearchResult, SearchWarning
+from rye.search.results import Facet, SearchResponse, SearchResult
 from rye.search.rewrite import ANY_LIMIT, Plan, read_query, visible_query
 from rye.search.score import Evaluation
 from rye.search.semantic import hybrid_match, required_part, texts_of
 from rye.search.suggest import explain_stage
+from rye.spaces.signed import ReadItem
 from rye.trust.model import Verdict
 from rye.trust.trust_set import TrustSet
 
@@ -115,6 +116,7 @@ class LocalContext(NamedTuple):
         scratch: Folder for the indexes of pages.
         lists: The signed lists of the registry, checked with these keys.
         embedding: The embedder of queries.
+        only_trusted: Whether a fetched item is trusted, if all others are left out; else None.
     """
 
     trust: TrustSet
@@ -122,6 +124,7 @@ class LocalContext(NamedTuple):
     scratch: Path
     lists: CheckedLists
     embedding: Embedding
+    only_trusted: Callable[[ReadItem], bool] | None = None
 
 
 class _Answer(NamedTuple):
@@ -209,7 +212,7 @@ class ClusterSearch:
         self.request = request._replace(query=text)
         self._of, self._local = generation, local
         self._binder = Binder(self.request, self.metadata_keys, self._dropped)
-        self.hits = FetchedHits(generation, local.scratch, local.lists)
+        self.hits = FetchedHits(generation, local.scratch, local.lists, only=local.only_trusted)
         self._words, self._suggestion = KnownWords(), ""
         if request.offset + request.limit > MOST_REACHED:
             raise cannot(f"show hits beyond {MOST_REACHED:,}", "narrow the query")
@@ -242,7 +245,7 @@ class ClusterSearch:
         end, total = request.offset + request.limit, answer.total
         dropped = dict.fromkeys((*plan.dropped, *self._dropped))
         left_out = [f"left out of the query: {part.text!r} at {part.position}: {part.reason}" for part in dropped]
-        warnings = map(SearchWarning, (*plan.warnings, *left_out, *self._warnings))
+        warnings = (*plan.warnings, *left_out, *self._warnings)
         return SearchResponse(
             results=results,
             total=max(total - removed, 0),
@@ -292,6 +295,8 @@ class ClusterSearch:
     def _among(self, scored: Clause, named: Clause = NOTHING) -> Clause:
         """Restrict a query to the items in space, scope and filters; also match the items that the query names."""
         within = [self._of.within(self.request.space), self._compile(self._binder.allowed())]
+        if self._local.only_trusted:
+            within.append(self._compile(bound.HasState("trusted")))
         exact = [_tier("named", named, 2)] if named != NOTHING else []
         is_tiered = self.request.include_superseded and self._of.notes.withdrawn
         should = [_tier("current", none_of(WITHDRAWN), 1)] if is_tiered else []
@@ -312,7 +317,8 @@ class ClusterSearch:
         words = plan.relaxing if self.request.relax else {}
         first = next(plan.stages(lambda _: False, ast.Everything))
         parts = list(dict.fromkeys(part for word in words for part in analysis.parts(word.text)))
-        answer = self._ask(first.name, self._binder.query(first.ast, plan), parts if plan.forgiving else ())
+        corrects = plan.forgiving and not self._local.only_trusted  # corrections are words of any item
+        answer = self._ask(first.name, self._binder.query(first.ast, plan), parts if corrects else ())
         if answer.total >= first.enough or not words:
             return answer
         relaxed = relax(words, self._words, forgiving=plan.forgiving)
@@ -335,7 +341,7 @@ class ClusterSearch:
         rows, answer = self.hits.ask(body | self._counting())
         rows = [row._replace(score=_untiered(row.score, row.names), exact="named" in row.names) for row in rows]
         with self._of.cluster.faults(), reading():
-            total = int(answer["hits"]["total"]["value"])
+            total = _total(answer, rows)
             for entry in answer["suggest"]["words"] if parts else ():
                 self._words.note(str(entry["text"]), [str(option["text"]) for option in entry["options"]])
             if stage == "any":
@@ -507,7 +513,7 @@ class ClusterSearch:
         body = {"query": query, "from": request.offset, "size": request.limit, "track_total_hits": True}
         rows, answer = self.hits.ask(body | {"sort": ["_score", *_BY_TIES]} | self._counting())
         with self._of.cluster.faults(), reading():
-            total, hidden, facets = int(answer["hits"]["total"]["value"]), self._hidden(answer), self._facets(answer)
+            total, hidden, facets = _total(answer, rows), self._hidden(answer), self._facets(answer)
         nearest = {row.mark: row.vectors.nearest(vector) if row.vectors else (0.0, -1) for row in rows}
         total_of = {row.mark: max(nearest[row.mark][0], 0.0) * factors[row.root.space] for row in rows}
         similar = {mark: _Similar(cosine, 0.0, total_of[mark], section) for mark, (cosine, section) in nearest.items()}
@@ -548,6 +554,11 @@ class ClusterSearch:
         facts = scores.section, scores.total, similarity or 0.0, scores.keyword
         match = hybrid_match(row.read.item, self.request.query, *facts) if is_hybrid else None
         return replace(result, similarity=similarity, hybrid=match)
+
+
+def _total(answer: Mapping[str, Any], rows: Sequence[HitRow]) -> int:
+    """Return how many items match, without the hits of the page that were left out."""
+    return max(int(answer["hits"]["total"]["value"]) - (len(answer["hits"]["hits"]) - len(rows)), len(rows))
 
 
 def _tier(name: str, clause: Clause, steps: int) -> Clause:

@@ -82,11 +82,16 @@ class Reader:
         self._bases = np.asarray([part.base for part in parts], np.int64)
 
     def only(self, docs: Bools) -> Reader:
-        """Return a reader of the same snapshots in which only these documents are live."""
-        parts = iter(self.parts)
-        return Reader(
-            [(root, replace(snapshot, segments=_only(parts, snapshot, docs))) for root, snapshot in self.snapshots]
-        )
+        """Return a reader in which only these documents are live; its snapshots name no file but theirs.
+
+        They have no ``listing``, because what is kept on disk about the whole snapshots does not hold for them.
+        """
+        parts, narrowed = iter(self.parts), []
+        for root, snapshot in self.snapshots:
+            file_list = snapshot.file_list._replace(problems=(), listing="")
+            segments = _only(parts, snapshot, docs)
+            narrowed.append((root, replace(snapshot, segments=segments, file_list=file_list)))
+        return Reader(narrowed)
 
     @cached_property
     def live(self) -> Bools:

@@ -474,7 +474,7 @@ class SpaceVectors:
             return
         new = VectorTable.joined(made)
         new = new.pick(np.isin(new.key, np.asarray(complete, np.uint64)))
-        old, keep = vectors.table, np.isin(vectors.table.key, vectors.keys[vectors.reader.live])
+        old, keep = vectors.table, np.isin(vectors.table.key, vectors.keys)  # also of items that this view leaves out
         keep |= 2 * np.count_nonzero(keep) > len(keep)
         keep &= ~np.isin(old.key, new.key)
         table = VectorTable.joined([old.pick(keep), new]) if keep.any() else new

@@ -23,7 +23,7 @@ from rye.cluster.roots import NOWHERE
 from rye.cluster.search import ClusterSearch, Embedding, LocalContext
 from rye.cluster.vectors import ItemVectors, Model
 from rye.embedding.protocol import Embedder
-from rye.errors import ArgumentError, NotFoundError, UnavailableError
+from rye.errors import ArgumentError, NotFoundError, QueryError, UnavailableError
 from rye.index.reader import Reader
 from rye.items.scope import parse_scope
 from rye.options.model import check
@@ -35,9 +35,12 @@ from rye.registry.state import ranking_of
 from rye.search.graph import Direction
 from rye.search.predicates import States
 from rye.search.request import Request, SectionRequest
-from rye.search.results import SearchResponse, SearchWarning, SectionHit, SectionResponse
+from rye.search.results import SearchResponse, SectionHit, SectionResponse
 from rye.spaces.bundles import is_own
 from rye.spaces.layout import Layout
+from rye.spaces.signed import ReadItem
+from rye.trust.judge import judge
+from rye.trust.model import Verdict
 from rye.trust.trust_store import TrustLoad, system_clock
 
 if TYPE_CHECKING:
@@ -91,6 +94,7 @@ class ClusterEngine:
         named_trust: Trust files to treat as the user's own.
         progress: Called with (items done, items to do, registry).
         vectors: Embeds queries, and has the vectors of local items.
+        only_trusted: Whether all items but the trusted ones are left out.
 
     Raises:
         ArgumentError: ``bad-index``.
@@ -104,11 +108,13 @@ class ClusterEngine:
         progress: Callable[[int, int, str], None] | None = None,
         *,
         vectors: VectorIndexes,
+        only_trusted: bool = False,
     ) -> None:
         self._layout = layout
         self._vectors = vectors
         self._named_trust = named_trust
         self._progress = progress
+        self._only_trusted = only_trusted
         self.cluster = Cluster(Address.parse(index))
         self._current: _Current | None = None
 
@@ -144,16 +150,16 @@ class ClusterEngine:
                     page, warnings=(*settings, *page.warnings, *self._lacking(current, page), self._source_warning())
                 )
 
-    def _source_warning(self) -> SearchWarning:
-        return SearchWarning(_WORD_OF_THE_CLUSTER.format(self.address))
+    def _source_warning(self) -> str:
+        return _WORD_OF_THE_CLUSTER.format(self.address)
 
-    def _lacking(self, current: _Current, page: SearchResponse) -> Iterator[SearchWarning]:
+    def _lacking(self, current: _Current, page: SearchResponse) -> Iterator[str]:
         """Yield a warning about missing documents, and one about an empty space if there are no hits."""
         if current.gap:
-            yield SearchWarning(current.gap)
+            yield current.gap
         generation = current.generation
         if not page.total and not generation.counts([generation.within(page.space)])[0]:
-            yield SearchWarning(f"{self.address} has no items in {page.space} space")
+            yield f"{self.address} has no items in {page.space} space"
 
     def read(self, request: Request) -> QueryReading:
         """Run a search; return how its query is read.
@@ -182,7 +188,7 @@ class ClusterEngine:
         began = time.perf_counter()
         mode = request.search.mode
         by_words = f"keyword results instead of {mode.name} ones: a cluster's sections are ranked by words"
-        warned = [] if mode.name == "keyword" else [SearchWarning(by_words)]
+        warned = [] if mode.name == "keyword" else [by_words]
         items = request.search._replace(mode=mode._replace(name="keyword"))
         with self._searching() as (search, settings, _):
             first = search(items._replace(limit=SECTIONS_OF, offset=0, sort_by="score", facets=())).first_items()
@@ -195,7 +201,7 @@ class ClusterEngine:
                 *settings,
                 *warned,
                 *response.warnings,
-                *map(SearchWarning, first.warnings),
+                *first.warnings,
                 self._source_warning(),
             ),
             took_ms=round((time.perf_counter() - began) * 1e3, 3),
@@ -235,6 +241,19 @@ class ClusterEngine:
         embedder, probe = self._vectors.probed()
         return embedder, Model(embedder.model, probe)
 
+    def resolve(self, name: str, space: str | None) -> str:
+        """Return ``type:id`` of the item that a name means, whatever its verdict.
+
+        Raises:
+            NotFoundError, ArgumentError: As :func:`rye.registry.lookup.find_item`.
+            EnvironmentFault: The answer of the cluster is incomplete.
+        """
+        with self._reading() as (current, _, lists, scratch):
+            name, hits = current.generation.name_of(name), FetchedHits(current.generation, scratch, lists)
+            reader, _ = hits.indexed(hits.named(name))
+            part, local = find_item(reader, name, space or "all")[0]
+            return ":".join(reader.key_of(part.base + local))
+
     def load(self, name: str, space: str | None) -> LoadedItem:
         """Return one item, judged from the bytes that the cluster has, as :meth:`rye.Registry.get` does.
 
@@ -244,7 +263,7 @@ class ClusterEngine:
         """
         with self._reading() as (current, load, lists, scratch):
             generation = current.generation
-            name, hits = generation.name_of(name), FetchedHits(generation, scratch, lists)
+            name, hits = generation.name_of(name), FetchedHits(generation, scratch, lists, only=self._only(load))
             reader, _ = hits.indexed(hits.named(name))
             with _left_out(hits):
                 loaded = load_item(reader, load.trust, name, find_item(reader, name, space or "all"), read=hits.read)
@@ -274,7 +293,7 @@ class ClusterEngine:
 
         with self._reading() as (current, load, lists, scratch):
             generation = current.generation
-            item, hits = generation.name_of(item), FetchedHits(generation, scratch, lists)
+            item, hits = generation.name_of(item), FetchedHits(generation, scratch, lists, only=self._only(load))
             reader = Neighbours(generation, hits, start_of).around(hits.named(item), Direction(direction))
             relate = partial(relations_of, direction=direction, depth=depth, limit=limit, read=hits.read)
             relations = relate(reader, load.trust, item, find_item(reader, item)[0])
@@ -290,8 +309,8 @@ class ClusterEngine:
             now, generation = system_clock(), current.generation
             ranking = ranking_of(self._layout, load, now, list(filter(None, generation.roots)))
             embedding = Embedding(lambda: self._vectors.can_embed, self._opened, ranking.boosts)
-            local = LocalContext(load.trust, now, scratch, lists, embedding)
-            warnings = (*load.warnings, *ranking.problems, *lists.warnings)
+            local = LocalContext(load.trust, now, scratch, lists, embedding, self._only(load))
+            warnings = () if self._only_trusted else (*load.warnings, *ranking.problems, *lists.warnings)
             yield lambda request: ClusterSearch(request, generation, local), warnings, current
 
     @contextmanager
@@ -302,8 +321,30 @@ class ClusterEngine:
         if current is None or current.generation.index_name != generation.index_name:
             current = self._current = _Current(generation, generation.gap(), RegistryLists(generation))
         lists = current.lists.under(load.trust, system_clock())
-        with TemporaryDirectory(prefix="rye-page-") as scratch:
+        if self._only_trusted:
+            load, lists = load._replace(warnings=()), replace(lists, warnings=())
+        with TemporaryDirectory(prefix="rye-page-") as scratch, self._nameless():
             yield current, load, lists, Path(scratch)
+
+    @contextmanager
+    def _nameless(self) -> Iterator[None]:
+        """If only trusted items are shown, raise errors without the fields of other items, which a hint may name."""
+        try:
+            yield
+        except (ArgumentError, QueryError) as error:
+            if not (self._only_trusted and error.details.get("nearest")):
+                raise
+            changes = {"suggestion": ""} if isinstance(error, QueryError) else {}
+            raise error.but(hint="", details={**error.details, "nearest": []}, **changes) from None
+
+    def _only(self, load: TrustLoad) -> Callable[[ReadItem], bool] | None:
+        """Return what tells whether a fetched item is trusted, if all others are left out; else None."""
+        now = system_clock()
+
+        def is_trusted(read: ReadItem) -> bool:
+            return judge(read.evidence, origin=read.origin, trust=load.trust, now=now).verdict is Verdict.TRUSTED
+
+        return is_trusted if self._only_trusted else None
 
     def publish(self, state: State, *, owner: str, space: str, scope: str, options: PublishOptions) -> PublishReport:
         """Publish items of a state of the spaces, which replace all items of the owner in the registry.

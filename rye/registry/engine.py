@@ -14,11 +14,13 @@ from rye.index.container import SYMPTOMS, DamagedError
 from rye.index.reader import Reader
 from rye.registry.lookup import why_of
 from rye.registry.state import Indexes, State
+from rye.registry.trusted import TrustedView
 from rye.registry.vectors import VectorIndexes
 from rye.search.context import SearchContext
 from rye.search.request import Request, SectionRequest, names_own
-from rye.search.results import SearchResponse, SearchWarning, SectionResponse
+from rye.search.results import SearchResponse, SectionResponse
 from rye.spaces.bundles import is_own
+from rye.trust.model import Verdict
 from rye.trust.trust_store import system_clock
 
 if TYPE_CHECKING:
@@ -82,6 +84,9 @@ class Engine(Protocol):
     def why(self, request: Request, item: str) -> Why:
         """Return why an item is or is not a hit."""
 
+    def resolve(self, name: str, space: str | None) -> str:
+        """Return ``type:id`` of the item that a name means, whatever its verdict."""
+
     def load(self, name: str, space: str | None) -> LoadedItem:
         """Return one item, verified from its bytes."""
 
@@ -128,14 +133,18 @@ class LocalEngine:
         indexes: The indexes.
         vectors: The vectors of the same items.
         max_staleness: Seconds for which further questions reuse a scan of the spaces; a watch changes it.
+        only_trusted: Whether all items but the trusted ones are left out.
     """
 
     address = None
 
-    def __init__(self, indexes: Indexes, vectors: VectorIndexes, max_staleness: float) -> None:
+    def __init__(
+        self, indexes: Indexes, vectors: VectorIndexes, max_staleness: float, *, only_trusted: bool = False
+    ) -> None:
         self._indexes = indexes
         self._vectors = vectors
         self.max_staleness = self._agreed = max_staleness
+        self._trusted = TrustedView() if only_trusted else None
 
     def search(self, request: Request) -> SearchResponse:
         """Run a search."""
@@ -162,7 +171,7 @@ class LocalEngine:
         may_be_own = request.query.strip() and is_loose and request.space == "all" and not names_own(request)
         if may_be_own and state.everywhere.count and (count := self._in_manual(state, request)):
             how = "search in space system, or: rye help WORDS"
-            note = SearchWarning(f"rye's own manual matches as written, in {count} of its items; {how}")
+            note = f"rye's own manual matches as written, in {count} of its items; {how}"
             return replace(response, warnings=(*response.warnings, note))
         return response
 
@@ -219,9 +228,22 @@ class LocalEngine:
         from rye.registry.load import load_item
 
         def work(state: State) -> LoadedItem:
-            return load_item(state.with_own, state.trust.trust, name, state.find(name, space or "all"))
+            found, names_files = state.find(name, space or "all"), not state.only_trusted
+            loaded = load_item(state.with_own, state.trust.trust, name, found, names_files=names_files)
+            if state.only_trusted and loaded.signature.verdict != Verdict.TRUSTED:
+                raise NotFoundError("item-not-found", f"there is no {loaded.ref}", hint="it has just changed")
+            return loaded
 
         return self.ask(work)
+
+    def resolve(self, name: str, space: str | None) -> str:
+        """Return ``type:id`` of the item that a name means, whatever its verdict."""
+
+        def work(state: State) -> str:
+            part, local = state.find(name, space or "all")[0]
+            return ":".join(state.with_own.key_of(part.base + local))
+
+        return self._indexes.answer(work, self.max_staleness)
 
     def refs(self, item: str, *, direction: str, depth: int, limit: int) -> Relations:
         """Return the relations around an item."""
@@ -231,6 +253,9 @@ class LocalEngine:
 
         def work(state: State) -> Relations:
             relations = relate(state.with_own, state.trust.trust, document=state.find(item)[0])
+            if state.only_trusted:  # a file may have changed since
+                items = tuple(each for each in relations.items if each.verdict == Verdict.TRUSTED)
+                relations = replace(relations, items=items)
             warnings = (*state.warnings, *relations.warnings)
             return replace(relations, stale=state.stale("all"), warnings=warnings)
 
@@ -262,20 +287,27 @@ class LocalEngine:
         """Scan once for all calls of this thread in the block."""
         return self._indexes.pinned(self.max_staleness)
 
-    def ask(self, work: Callable[[State], T]) -> T:
+    def ask(self, work: Callable[[State], T], max_age: float | None = None) -> T:
         """Call a function with a fresh state of the indexes; return its result.
+
+        Args:
+            work: The function; it may only read.
+            max_age: Seconds for which a scan may be reused; by default :attr:`max_staleness`.
 
         Raises:
             NotFoundError: With a hint where items were looked for, if there are none at all.
         """
 
         def answered(state: State) -> T:
+            view = self._trusted.of(state) if self._trusted else state
             try:
-                return work(state)
+                return work(view)
             except NotFoundError as error:
-                raise error.but(hint=next(iter(state.empty("all")), error.hint)) from error.__cause__
+                message = f"{error.message} among the trusted items" if view.only_trusted else error.message
+                hint = next(iter(view.empty("all")), error.hint)
+                raise error.but(message=message, hint=hint) from error.__cause__
 
-        return self._indexes.answer(answered, self.max_staleness)
+        return self._indexes.answer(answered, self.max_staleness if max_age is None else max_age)
 
     def _answer(self, space: str, work: Callable[[State], A]) -> A:
         """Return a response with the warnings of its state and the time it took.
@@ -286,7 +318,7 @@ class LocalEngine:
         began = time.perf_counter()
         response = self.ask(lambda state: self._answered(state, space, work, began))
         if response.stale and self.max_staleness > self._agreed:
-            return self._indexes.answer(lambda state: self._answered(state, space, work, began), self._agreed)
+            return self.ask(lambda state: self._answered(state, space, work, began), self._agreed)
         return response
 
     @staticmethod
@@ -317,4 +349,5 @@ class LocalEngine:
             system_clock(),
             self._vectors,
             state.ranking.boosts,
+            only_trusted=state.only_trusted,
         )

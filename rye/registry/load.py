@@ -26,6 +26,7 @@ def load_item(
     documents: Sequence[tuple[Part, int]],
     *,
     read: Callable[..., ReadItem] = read_item,
+    names_files: bool = True,
 ) -> LoadedItem:
     """Read one item and verify exactly the bytes returned.
 
@@ -35,6 +36,7 @@ def load_item(
         name: The name that the caller used.
         documents: The documents of the reader that :func:`rye.registry.lookup.find_item` returned for it.
         read: Reads a file as :func:`rye.spaces.signed.read_item` does.
+        names_files: Whether warnings may name files that no signature covers.
 
     Raises:
         ItemError: The file cannot be read as an item, or several files of one space are this item.
@@ -69,7 +71,7 @@ def load_item(
             *([f"{kind}:{item_id}: hidden text: {found_item.hidden}"] if found_item.hidden else ()),
             *(states.hiding(kind, item_id) if shadows or shadowed_by else ()),
             *states.successor_warnings(part.base + local),
-            *(warn_beside(part.root, paths[0]) if runs else ()),
+            *(warn_beside(part.root, paths[0], named=names_files) if runs else ()),
         ),
     )
 

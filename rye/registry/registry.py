@@ -105,7 +105,7 @@ class Registry:
             it makes none and does not re-rank.
         index: Address of a registry on a cluster to search instead; what a cluster cannot do raises an error.
         may_choose_index: If ``index`` is None, take it from ``$RYE_INDEX`` or the user's settings.
-        only_trusted: Only see trusted items, except in :meth:`verify`, :meth:`check` and signing.
+        only_trusted: Leave out all items but the trusted ones, except in :meth:`verify`, :meth:`check` and signing.
 
     Raises:
         NotFoundError: The project folder, a bundle or a trust file does not exist.
@@ -158,19 +158,16 @@ class Registry:
             progress=progress,
             cancelled=cancelled,
         )
-        self._local = LocalEngine(self._indexes, self._vectors, max_staleness)
+        self._local = LocalEngine(self._indexes, self._vectors, max_staleness, only_trusted=only_trusted)
         self._engine: Engine = self._local
         if may_choose_index:
             index = chosen_index(index, layout.safe_user())
         if index is not None:
             from rye.registry.cluster import ClusterEngine
 
-            self._engine = ClusterEngine(index, layout, self._named_trust, vectors=self._vectors)
-        self._unfiltered = self._engine
-        if only_trusted:
-            from rye.registry.trusted import TrustedEngine
-
-            self._engine = TrustedEngine(self._engine)
+            self._engine = ClusterEngine(
+                index, layout, self._named_trust, vectors=self._vectors, only_trusted=only_trusted
+            )
 
     def __enter__(self) -> Self:
         """Return the registry itself."""
@@ -419,8 +416,7 @@ class Registry:
         Raises:
             NotFoundError, ArgumentError, ItemError: As :meth:`get`.
         """
-        loaded = self._unfiltered.load(item, space).item
-        return f"{loaded.type}:{loaded.id}"
+        return self._engine.resolve(item, space)
 
     @takes(RefsOptions)
     def refs(self, item: str, **options: Unpack[RefsOptions]) -> Relations:

@@ -162,7 +162,9 @@ def find_skill(state: State, uri: str) -> FoundSkill:
         try:
             skill = load_skill(state, in_root)
         except ItemError as error:
-            problem = error if isinstance(problem, NotFoundError) else problem
+            problem = error if isinstance(problem, NotFoundError) and not state.only_trusted else problem
+            continue
+        if state.only_trusted and any(skill.unverified()):
             continue
         path = "/".join(parts[length:])
         if uri == skill.uri_of(path) and (path in skill.files or skill.listed(path) is not None):

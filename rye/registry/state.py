@@ -59,6 +59,7 @@ class State:
         layout: The spaces.
         temporary: Whether an index is in a temporary folder.
         readers: The readers made so far, by space.
+        only_trusted: Whether all other items were left out, see :mod:`rye.registry.trusted`.
     """
 
     refreshed: tuple[tuple[Root, RefreshReport], ...]
@@ -69,6 +70,7 @@ class State:
     layout: Layout
     temporary: bool
     readers: dict[tuple[str, bool], Reader] = field(default_factory=dict, repr=False)
+    only_trusted: bool = False
 
     @property
     def everywhere(self) -> Reader:
@@ -135,7 +137,10 @@ class State:
     def empty(self, space: str) -> tuple[str, ...]:
         """Return a sentence on where items were looked for, if a space has only rye's own items; else nothing."""
         filled = [root.source for root, report in self.refreshed if report.snapshot and report.snapshot.count]
-        return tuple(filter(None, [self.layout.describe_empty(space, filled)]))
+        where = self.layout.describe_empty(space, filled)
+        if where and self.only_trusted:
+            where = "no item of your own is trusted; rye verify says why"
+        return (where,) if where else ()
 
     def stale(self, space: str) -> bool:
         """Return whether a searched root could not be updated."""

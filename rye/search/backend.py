@@ -108,8 +108,9 @@ class Backend:
 
     def page_builder(self, query: Bound, *, explain: bool, verdicts_matter: bool) -> PageBuilder:
         """Return the builder that turns hits into results."""
-        hydrator = Hydrator(self.reader, self.states, self.context.trust(), self.context.now, verdicts_matter)
-        return PageBuilder(self.evaluation(query), hydrator, explain)
+        only_trusted, matters = self.context.only_trusted, verdicts_matter or self.context.only_trusted
+        hydrator = Hydrator(self.reader, self.states, self.context.trust(), self.context.now, matters)
+        return PageBuilder(self.evaluation(query), hydrator, explain, names_files=not only_trusted)
 
     def facets(self, matches: Docs, requests: Sequence[FacetRequest]) -> Mapping[str, Facet]:
         """Count the values of each facet in the documents."""

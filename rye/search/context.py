@@ -26,6 +26,7 @@ class SearchContext:
         embeddings: Makes and keeps the vectors of items.
         boosts: The user's similarity factors, by source.
         read: Reads the current content of an item that is shown in full.
+        only_trusted: Whether the spaces hold trusted items only, so that a hit is left out once it is not.
     """
 
     reader: Reader
@@ -36,3 +37,4 @@ class SearchContext:
     embeddings: Embeddings = field(default_factory=NoEmbeddings)
     boosts: Mapping[str, float] = field(default_factory=dict)
     read: Callable[..., ReadItem] = read_item
+    only_trusted: bool = False

@@ -29,7 +29,7 @@ from rye.search.page import Hit, Page, PageBuilder
 from rye.search.relax import Relaxed, relax
 from rye.search.request import Request
 from rye.search.rerank import Reranker
-from rye.search.results import Replaced, SearchResponse, SearchWarning
+from rye.search.results import SearchResponse
 from rye.search.rewrite import ANY_LIMIT, AS_WRITTEN, Plan, Stage, read_query, verbatim, visible_query
 from rye.search.score import Evaluation
 from rye.search.semantic import SemanticScores, SemanticSearch
@@ -101,7 +101,7 @@ class Search:
         self.backend = Backend(context)
         self.binder = Binder(self.request, self.backend.metadata_keys, self._dropped)
         self._dictionary = self.backend.dictionary(request.level)
-        self._replaced: list[Replaced] = []
+        self._replaced: list[str] = []
         self._relaxed: Relaxed | None = None
         self._has_no_embedder = False
 
@@ -173,7 +173,7 @@ class Search:
             total=max(total - (len(hits) - len(page.results)), 0),
             offset=request.offset,
             stage=stage,
-            warnings=(*map(SearchWarning, warnings), *self._replaced, *page.warnings),
+            warnings=(*warnings, *self._replaced, *page.warnings),
             stale=page.is_outdated,
             next_offset=end if end < total else None,
             hidden=answer.matched.hidden,
@@ -284,7 +284,7 @@ class Search:
             if hidden and len(exact):
                 shown = self.backend.among(exact, docs)
                 gone = np.setdiff1d(exact, shown)[:_NAMED].tolist()
-                self._replaced += [Replaced(self.backend.states.hidden_message(doc)) for doc in gone]
+                self._replaced += [self.backend.states.hidden_message(doc) for doc in gone]
                 exact = shown
         return MatchedPage(stage, query, docs, exact, hidden, similar)
 

@@ -224,11 +224,18 @@ class Page(NamedTuple):
 
 
 class PageBuilder(NamedTuple):
-    """Turns hits into results."""
+    """Turns hits into results.
+
+    Attributes:
+        evaluation, hydrator: The query, and what reads the files of its hits.
+        explain: Whether each result says what matched.
+        names_files: Whether warnings may name files that no signature covers.
+    """
 
     evaluation: Evaluation
     hydrator: Hydrator
     explain: bool
+    names_files: bool = True
 
     def build(self, hits: Sequence[Hit]) -> Page:
         """Return the page of some hits."""
@@ -259,7 +266,8 @@ class PageBuilder(NamedTuple):
             from rye.spaces.lists import warn_beside
 
             for root in {id(document.part.root): document.part.root for document in tools}.values():
-                warnings += warn_beside(root, *[document.path for document in tools if document.part.root is root])
+                paths = [document.path for document in tools if document.part.root is root]
+                warnings += warn_beside(root, *paths, named=self.names_files)
         is_outdated = not all(document and document.same_bytes for document in hydrated)
         return Page(tuple(results), tuple(dict.fromkeys(warnings)), is_outdated)
 

@@ -12,18 +12,6 @@ from rye.items.model import Symbol
 from rye.trust.model import Signature
 
 
-class SearchWarning(str):
-    """A warning about the search itself, not about an item or a file."""
-
-    __slots__ = ()
-
-
-class Replaced(str):
-    """A warning that an item the query names exactly is hidden, with its successor."""
-
-    __slots__ = ()
-
-
 @dataclass(frozen=True, slots=True)
 class ClauseTrace(Report):
     """The contribution of one field of one item to one clause of a query.

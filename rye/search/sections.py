@@ -38,7 +38,7 @@ from rye.search.order import Order, ranked
 from rye.search.page import Hydrated, Hydrator
 from rye.search.passage import passage
 from rye.search.request import SectionRequest
-from rye.search.results import SearchWarning, SectionHit, SectionResponse
+from rye.search.results import SectionHit, SectionResponse
 from rye.search.score import Evaluation
 from rye.search.section_text import SectionText, keyword_scores, sections_of
 from rye.search.semantic import SemanticScores, SemanticSearch
@@ -159,7 +159,7 @@ class SectionSearch:
             offset=request.offset,
             next_offset=end if end < len(sections) else None,
             chars=sum(len(hit.text) for hit in shown),
-            warnings=(*map(SearchWarning, search.warnings(plan)), *dict.fromkeys((*self._warnings, *hiding))),
+            warnings=(*search.warnings(plan), *dict.fromkeys((*self._warnings, *hiding))),
             hidden=self._hidden,
             **search.facts(similar),
         )
@@ -197,7 +197,7 @@ class SectionSearch:
         if scores is not None and not scores.hits():
             semantic.warnings.append(semantic.fallback_warning(scores.why_no_hit()))
             scores = None
-        self._warnings += map(SearchWarning, semantic.warnings)
+        self._warnings += semantic.warnings
         return scores
 
     def _read(self) -> Iterator[_Candidate]:
@@ -225,7 +225,7 @@ class SectionSearch:
                 fused = by_similarity(similarity, np.ones(len(similarity)), similar.threshold)
             total, matched = fused.total, fused.matched
             if why := fused.why_none_matched("section"):
-                self._warnings.append(SearchWarning(why))
+                self._warnings.append(why)
         chunks = ((candidate, *chunk) for candidate in items for chunk in _chunk_numbers(candidate))
         columns = (matched.tolist(), np.round(total, 4).tolist(), similarity.tolist(), keyword.tolist())
         for chunk, is_match, score, *parts in zip(chunks, *columns, strict=True):
@@ -371,7 +371,7 @@ class SectionSearch:
             left -= len(hit.text)
         if len(shown) < len(hits):
             rest = f"{len(hits) - len(shown)} more sections were left out"
-            self._warnings.append(SearchWarning(f"{rest} to stay within {self.request.max_chars:,} characters"))
+            self._warnings.append(f"{rest} to stay within {self.request.max_chars:,} characters")
         return tuple(shown)
 
 

@@ -321,8 +321,14 @@ def forget_seen(folder: Path) -> bool:
     return any(list(map(remove_record, _records(folder))))
 
 
-def warn_beside(root: Root, *tools: str) -> list[str]:
-    """Return a warning about files that tools may run or import, unless a list covers the root."""
+def warn_beside(root: Root, *tools: str, named: bool = True) -> list[str]:
+    """Return a warning about files that tools may run or import, unless a list covers the root.
+
+    Args:
+        root: The root of the tools.
+        tools: Their paths.
+        named: Whether the warning names the files.
+    """
     if not (paths := runnable_beside(root, *tools)) or has_list(root):
         return []
-    return [f"{root.source}: {beside_warning(paths)}"]
+    return [f"{root.source}: {beside_warning(paths, named=named)}"]

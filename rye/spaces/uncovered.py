@@ -245,8 +245,10 @@ def beside_words(paths: Sequence[str]) -> str:
     return f"{who} {named_files(paths)}, which nobody signed"
 
 
-def beside_warning(paths: Sequence[str]) -> str:
-    """Return the same as a warning, with the command that says what to do."""
+def beside_warning(paths: Sequence[str], *, named: bool = True) -> str:
+    """Return the same as a warning, with the command that says what to do; without the names if they must not show."""
+    if not named:
+        return "tools may run or agents read files that nobody signed; rye verify --strict names them [uncovered]"
     return f"{beside_words(paths)}; rye verify --strict says what to do [uncovered]"
 
 

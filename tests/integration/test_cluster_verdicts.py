@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from rye import Registry
-from rye.errors import EnvironmentFault
+from rye.errors import EnvironmentFault, NotFoundError
 from rye.trust.keys import SigningKey
 from rye.trust.line import sign_bytes
 from rye.trust.list import ListedFile, sign_skill
@@ -66,7 +67,7 @@ class Liar:
             {"responses": [WHOLE | {"hits": {"total": {"value": 1}, "hits": [hit]}, "suggest": {"words": []}}] * count}
         )
 
-    def registry(self, *, audience: str = "") -> Registry:
+    def registry(self, *, audience: str = "", only_trusted: bool = False) -> Registry:
         """Return the registry of a user who trusts the key and wants an audience."""
         meta = META | {"roots": self.roots, "count": 1} | self.meta
         self._server.mapping = reply({"r-1": {"mappings": {"_meta": {"rye": meta}}}})
@@ -81,6 +82,7 @@ class Liar:
             cache_dir=self.folder / "cache",
             index=self._server.address,
             audience=audience,
+            only_trusted=only_trusted,
         )
 
     def verdict(self, *, audience: str = "") -> tuple[str, str]:
@@ -123,6 +125,26 @@ def test_sections_are_ranked_and_judged_from_the_bytes_of_the_first_items(liar: 
     assert [hit.signature.verdict for hit in response.results] == ["tampered"]
     assert any("ranked by words" in text for text in response.warnings)
     assert liar.registry().sections("steps is:trusted").results == ()
+
+
+def test_attack_a_cluster_cannot_put_an_item_among_the_trusted_ones(liar: Liar) -> None:
+    """Unsigned or changed bytes are in no answer, nor are their names, but `resolve` finds what to verify."""
+    liar.hold(signed())
+    view = liar.registry(only_trusted=True)
+    assert [hit.ref for hit in view.search("deploy")] == ["knowledge:ops/a"]
+    assert view.get("ops/a").signature.verdict == "trusted"
+    assert [hit.ref for hit in view.sections("steps")] == ["knowledge:ops/a"]
+    for data in (TEXT, signed().replace(b"Steps", b"Steps of Eve"), b"---\nname: [\n---\n"):
+        liar.hold(data)
+        found = view.search("deploy")
+        assert (found.results, found.total, view.sections("steps").results) == ((), 0, ())
+        assert not any("ops/a" in text for text in found.warnings)
+        for ask in (view.get, view.refs):
+            with pytest.raises(NotFoundError) as caught:
+                ask("ops/b")
+            assert "ops/a" not in json.dumps(caught.value.to_dict())
+    liar.hold(TEXT)
+    assert view.resolve("ops/a") == "knowledge:ops/a"
 
 
 CONDITIONS = ("is:trusted", "is:signed", f"signer:{KEY.public.fingerprint}", "signer:*", "is:trusted OR is:signed")

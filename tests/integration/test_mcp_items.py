@@ -264,13 +264,11 @@ def test_a_server_of_trusted_items_leaves_the_others_out_everywhere(shared: Sess
             client.get_prompt("ops/stock", {"shop": "x"}),
             client.read_resource("rye://project/knowledge/hostile/bad"),
         ):
-            with pytest.raises(MCPError, match="not-trusted"):
+            with pytest.raises(MCPError, match="item-not-found"):
                 await unread
         error = await refused(client, "rye_load", item="knowledge:hostile/bad")
-        assert error["code"] == "not-trusted"
+        assert error["code"] == "item-not-found"
         assert PLEA not in json.dumps(error)
-        both = {"is": "trusted", "verdict": "trusted"}
-        assert (await refused(client, "rye_search", query="*", filters=both))["code"] == "bad-filters"
         narrowed = await called(client, "rye_search", query="*", filters={"is": "unsigned"})
         return [hit["id"] for hit in narrowed["results"]]
 
@@ -290,7 +288,7 @@ def test_a_server_of_trusted_items_names_no_others(strict: Session) -> None:
         strict.call("rye_search", query="read", options={"why": "tool:rye/file-system/read"}),
     ]
     for more in ({"query": "", "like": "knowledge:hostile/bad"}, {"query": "x", "why": "knowledge:hostile/bad"}):
-        assert strict.refused("rye_search", **more)["code"] == "not-trusted"
+        assert strict.refused("rye_search", **more)["code"] == "item-not-found"
     for result in asked:
         assert not re.search(r"hostile/(bad|long|evil|windows)\b", json.dumps(result.structured_content))
         assert "IGNORE" not in text_of(result) + json.dumps(result.structured_content)

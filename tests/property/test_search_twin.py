@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rye import Registry, SearchResponse, SearchResult
-from rye.errors import QueryError
+from rye.errors import NotFoundError, QueryError, RyeError
 from rye.query import ast, parse
 from tests.support import naive
 from tests.support.effort import examples
@@ -181,6 +181,45 @@ def test_verdicts_are_searched_as_they_are(drawn: tuple[Case, list[str]]) -> Non
         for doc, treatment in zip(case.docs, treatments, strict=True):
             treat(sim, doc, treatment)
         check(sim, case)
+
+
+def answer(registry: Registry, case: Case) -> dict[str, Any]:
+    """Return everything that a search says, except places, its time, and where an empty space is; or its error."""
+    try:
+        found = ask(registry, case, facets=("type", "tags", "verdict"))
+    except RyeError as error:
+        return error.to_dict()
+    said = found.to_dict() | {"took_ms": 0}
+    warnings = [text for text in said["warnings"] if not text.startswith(("no item of your own", "there are no items"))]
+    return said | {"results": [hit | {"path": ""} for hit in said["results"]], "warnings": warnings}
+
+
+@given(signed_cases())
+@SLOW
+def test_a_view_of_trusted_items_is_a_registry_without_the_others(drawn: tuple[Case, list[str]]) -> None:
+    """Hits, scores, counts, suggestions, warnings and errors: an item that is not trusted changes none of them."""
+    case, treatments = drawn
+    case = replace(case, options=replace(case.options, relax=True))
+    with tempfile.TemporaryDirectory() as folder:
+        sim, alone = (SpaceSim(Path(folder, name), bundles=BUNDLES) for name in ("all", "alone"))
+        lay(sim, case.docs)
+        for doc, treatment in zip(case.docs, treatments, strict=True):
+            treat(sim, doc, treatment)
+        trusted = [doc for doc in sim.docs(NOW) if doc.verdict == "trusted"]
+        for doc in trusted:
+            alone.write(doc.source, doc.path, sim.path(doc.source, doc.path).read_bytes())
+        view, other = sim.fresh(only_trusted=True), alone.fresh()
+        assert answer(view, case) == answer(other, case)
+        assert view.stats().total == other.stats().total
+        for doc in case.docs:
+            name = f"{doc.item.type}:{doc.item.id}"
+            loaded = []
+            for registry in (view, other):
+                try:
+                    loaded.append(registry.get(name).data)
+                except NotFoundError:
+                    loaded.append(b"")
+            assert loaded[0] == loaded[1]
 
 
 @st.composite
