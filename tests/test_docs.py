@@ -42,6 +42,14 @@ def listed(page: str, heading: str = "") -> set[str]:
     return {name for cell in cells for name in re.findall(r"`([^`\n]+)`", cell)}
 
 
+def test_the_page_on_ci_has_the_jobs_that_init_writes() -> None:
+    """Word for word, below the line that says who may change them."""
+    for job in sorted((ROOT / "rye" / "registry" / "templates").glob("*.y*ml")):
+        head, _, text = job.read_text(encoding="utf-8").partition("\n")
+        assert head.startswith("# This job and rye-policy.yaml decide what passes")
+        assert f"```yaml\n{text}```\n" in DOCS["ci"], job.name
+
+
 # Items and links
 
 

@@ -30,7 +30,7 @@ class _Commands(click.Group):
     """The commands in the order of the table; an unknown name gets a suggestion."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(COMMANDS)
+        return [name for name in COMMANDS if " " not in name]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse; an option before the command that belongs behind it is said to."""
@@ -56,7 +56,9 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
+        name, two = args[0], " ".join(args[:2])
+        if two in COMMANDS:
+            return two, COMMANDS[two].command, args[2:]
         if name in COMMANDS or name.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
         if args == ["version"]:

@@ -100,7 +100,7 @@ def candidates(kind: str, layout: _Spaces, begun: str) -> list[CompletionItem[st
     The shell itself completes file names.
     """
     words = sorted({word for word in _KINDS[kind](layout, begun) if word.startswith(begun) and _PLAIN.fullmatch(word)})
-    files = [CompletionItem(begun, type="file")] if kind == "target" else []
+    files = [CompletionItem(begun, type="file")] if kind in {"target", "signed"} else []
     return [*map(CompletionItem, words), *files]
 
 
@@ -113,6 +113,12 @@ def _items(layout: _Spaces, begun: str) -> Iterator[str]:
             yield f"{file.item_type}:{file.item_id}"
             if begun and ":" not in begun:
                 yield file.item_id
+
+
+def _signed(layout: _Spaces, begun: str) -> Iterator[str]:
+    """Yield what may follow ``rye sign``: its two further commands, and items."""
+    yield from ("list", "bundle")
+    yield from _items(layout, begun)
 
 
 def _keys(_layout: _Spaces, _begun: str) -> Iterable[str]:
@@ -146,6 +152,7 @@ def _ending(names: Callable[[_Spaces, str], Iterable[str]], sign: str) -> Callab
 _KINDS: Mapping[str, Callable[[_Spaces, str], Iterable[str]]] = {
     "item": _items,
     "target": _items,
+    "signed": _signed,
     "key": _keys,
     "trusted": _trusted,
     "query": _ending(_fields, ":"),

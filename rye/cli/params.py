@@ -23,7 +23,7 @@ PLACES: Final = "Spaces, keys and the index"
 _HEADINGS: Final = dict.fromkeys(
     ["project", "bundles", "trust", "audience", "clients", "max_staleness", "index"], PLACES
 ) | dict.fromkeys(
-    ["limit", "offset", "sort_by", "sort", "explain", "facets", "paths", "as_json", "form"], "Answer"
+    ["limit", "offset", "sort_by", "explain", "facets", "paths", "as_json", "form"], "Answer"
 )  # fmt: skip
 """Parameter to the heading of the help for options that several commands share."""
 

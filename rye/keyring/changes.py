@@ -97,7 +97,7 @@ class KeyFiles(NamedTuple):
         if before and before.revoked and not (after and after.revoked) and not force:
             source = next(entry.source for entry in self.present if entry.revoked)
             message = f"key {before.fingerprint[:16]} is revoked by {source}; this would lift that"
-            raise SigningError("trust-revoked", message, hint="to trust it again: rye trust remove --force")
+            raise SigningError("trust-revoked", message, hint="to trust it again: rye trust remove --revoked")
         writes = () if after is before else self._writes(after)
         paths = [str(self.path)] if after else [entry.source for entry in self.present]
         reach = reach_of(after) if after and action in _GRANTS else ""

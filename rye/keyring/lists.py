@@ -119,7 +119,7 @@ def sign_list(
         sweep_below(list_folder(root) or root.path)
     draft = ListDraft.read(root, allow_hidden=allow_hidden)
     if not (draft.files or draft.data):
-        hint = "rye sign signs what lies in the folders of clients; --bundle DIR makes a list of such a folder"
+        hint = "rye sign signs what lies in the folders of clients; rye sign list FOLDER makes a list of such a folder"
         raise ArgumentError("nothing-to-sign", f"there is no file to list below {draft.folder}", hint=hint)
     done = _plan(draft, key.public, trust, now=now, days=days, add=add)
     if dry_run or done.action == "unchanged":
@@ -193,7 +193,7 @@ def _counting(draft: ListDraft, trust: TrustSet, now: datetime) -> ListClaim:
     """
     if not draft.data:
         message = f"there is no {LIST_FILE} in {draft.folder}"
-        raise ArgumentError("nothing-to-sign", message, hint="write one with: rye sign --list")
+        raise ArgumentError("nothing-to-sign", message, hint="write one with: rye sign list")
     state = state_of(parse_list(draft.data), draft.root, trust=trust, now=now)
     if isinstance(state, ListClaim):
         return state
@@ -318,7 +318,7 @@ def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = N
         if not roots:
             if space == "project":
                 raise ArgumentError("bad-space", "there is no project here", hint=layout.describe_empty(space))
-            hint = "use project or user with --space, or name a bundle's folder with --bundle"
+            hint = "use project or user, or name the folder of a bundle"
             raise ParameterError("bad-space", [("space",)], "is", f"{space!r}, which is not a single space", hint=hint)
         return layout, roots[0]
     named: Sequence[Root] = named_bundle(bundle)

@@ -430,7 +430,7 @@ def space_of(text: str, *choices: str, hint: str = "") -> Parameter:
 SIGNED_SPACE = space_of(
     "The space of the items: `project` or `user`",
     *("project", "user"),
-    hint="a bundle's items are signed with rye sign --bundle DIR",
+    hint="a bundle's items are signed with rye sign bundle DIR",
 )
 VERIFIED_SPACE = parameters_of(SpaceOptions)["space"]._replace(
     help="`project`, `user`, `system` or `all`; by default `all`; then it is an error if only items of "

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from string import Template
 from typing import NamedTuple
 
 from rye._files import sweep, write_atomically
@@ -31,17 +32,9 @@ KINDS = (*map(str, ItemType), SKILL)
 
 _ID = re.compile(r"[\w-][\w.-]*(?:/[\w-][\w.-]*)*")
 _TODO = "Say in one sentence what this is for."
-_FRAMES = {
-    ".md": "---\n{name}title: {title}\ndescription: {description}\n---\n\n# {heading}\n\n{body}",
-    ".py": '{description}\n\n__version__ = "1.0.0"\n\n\ndef main() -> None:\n    """Run the tool."""\n\n\n'
-    'if __name__ == "__main__":\n    main()\n',
-    ".sh": "#!/bin/sh\n# description: {line}\nset -eu\n",
-    **dict.fromkeys((".yaml", ".yml"), "description: {description}\n"),
-    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx"), "// {line}\n"),
-    ".json": '{{"description": {description}}}\n',
-    ".toml": "description = {description}\n",
-}
-_STEPS = "## Steps\n\n### 1. First\n\n## Done when\n"
+_SAME = {".yml": ".yaml", **dict.fromkeys((".mjs", ".cjs", ".jsx", ".ts", ".tsx"), ".js")}
+"""Extension of a tool → the extension whose template it has."""
+
 _TEXTS = {
     **dict.fromkeys((".md", ".markdown", ".rst", ".txt"), ""),
     **dict.fromkeys((".mdc", ".prompt", ".prompty"), "directive"),
@@ -81,6 +74,11 @@ class NewFiles(Report):
 
     files: tuple[WrittenFile, ...]
     warnings: tuple[str, ...] = ()
+
+
+def template(name: str) -> str:
+    """Return a file of ``rye/registry/templates``."""
+    return Path(__file__).with_name("templates").joinpath(name).read_text(encoding="utf-8")
 
 
 def project_folder(layout: Layout) -> Path:
@@ -205,13 +203,12 @@ def new_item(
     words = re.split(r"[-_.]+", item_id.rpartition("/")[2])
     heading = title or " ".join(words).strip().capitalize()
     line = description or _TODO
-    text = _FRAMES[suffix].format(
-        name=f"name: {item_id}\n" if kind == SKILL else "",
+    text = Template(template(f"{kind}{_SAME.get(suffix, suffix)}.txt")).substitute(
+        name=item_id,
         title=json.dumps(heading, ensure_ascii=False),
         description=json.dumps(line, ensure_ascii=False),
         heading=heading,
         line=line,
-        body=f"{line}\n" if kind == ItemType.KNOWLEDGE else _STEPS,
     )
     rel_path = _skill_path(layout, base, item_id) if kind == SKILL else _path(ItemType(kind), item_id, suffix)
     ref = f"{ItemType.DIRECTIVE if kind == SKILL else kind}:{item_id}"

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from rye._files import sweep, write_atomically
 from rye._report import Report
-from rye._resources import items_root
 from rye._text import quote
 from rye.errors import ArgumentError, EnvironmentFault, Interrupted, RyeError, SigningError
 from rye.items.clients import SKILL_FILE
@@ -28,6 +27,7 @@ from rye.registry.new_files import (
     check_place,
     plan_import,
     project_folder,
+    template,
     write_files,
 )
 from rye.registry.registry import Registry
@@ -44,21 +44,12 @@ if TYPE_CHECKING:
     from rye.verify.report import VerifiedItem
 
 POLICY = "rye-policy.yaml"
-CI_FILES: Mapping[str, tuple[str, str]] = {
-    "github": ("GitHub", ".github/workflows/rye.yml"),
-    "gitlab": ("GitLab", ".gitlab-ci.yml"),
-    "pre-commit": ("pre-commit", ".pre-commit-config.yaml"),
+CI_FILES: Mapping[str, str] = {
+    "github": ".github/workflows/rye.yml",
+    "gitlab": ".gitlab-ci.yml",
+    "pre-commit": ".pre-commit-config.yaml",
 }
-"""Build server → the heading of its job on the page ``rye/ci``, and the file that holds the job."""
-
-_REVIEWED = f"# This job and {POLICY} decide what passes: let nobody change them without a review.\n"
-_TRUSTED = "trust: ${{ vars.TRUSTED_KEY }}"
-_DEMANDS: Mapping[str, str] = {
-    "args: [--trust, /etc/rye/trusted]": f"args: [--policy, {POLICY}]",
-    _TRUSTED: f"{_TRUSTED}\n          args: |\n            --policy\n            {POLICY}",
-    "--space project --trust": f"--space project --policy {POLICY} --trust",
-}
-"""Text in a job on the page → its replacement for a project with a policy."""
+"""Build server → the file that holds its job."""
 
 _SOURCE = re.compile(r"([\w.-]+/[\w.-]+)@([0-9a-f]{40})")
 _ATTRIBUTES = ".gitattributes"
@@ -200,7 +191,7 @@ class Setup:
             message = f"{path} is not a plain file, and is not written"
             raise EnvironmentFault("cannot-write", message, hint="put a file in its place")
         before = path.read_bytes() if path.exists() else b""
-        lines = [_fence("Line ends").strip()]
+        lines = [f"/{FOLDER}/** -text"]
         lines += [f"/{place} -text" for place in self._places]
         lines += [f"{name} -merge" for name in (LIST_FILE, SKILL_SIGNATURE)]  # no line-by-line merge
         known = before.decode("utf-8", "replace").splitlines()
@@ -282,7 +273,7 @@ def _list_offer(layout: Layout) -> Iterator[str]:
         if root.has_skills and is_published(root) and list_folder(root) is None:
             yield (
                 "signatures do not say that a skill was removed; a list of all files does: "
-                f"rye sign --list --bundle {quote(str(root.around))}"
+                f"rye sign list {quote(str(root.around))}"
             )
             return
 
@@ -308,14 +299,8 @@ def _client_place(item: VerifiedItem, folder: Path) -> str:
     return f"{item.root.path.relative_to(folder).as_posix()}/**"
 
 
-def _fence(heading: str) -> str:
-    """Return the first block of code below a heading of the page ``rye/ci``."""
-    page = (items_root() / "knowledge" / "rye" / "ci.md").read_text(encoding="utf-8")
-    return page.partition(f"\n## {heading}\n")[2].partition("\n```")[2].partition("\n")[2].partition("\n```\n")[0]
-
-
 def _jobs(ci: Sequence[str], source: str) -> list[NewFile]:
-    """Return the job files of build servers, taken from the page ``rye/ci``.
+    """Return the job files of build servers.
 
     Raises:
         ArgumentError: ``bad-source``.
@@ -327,11 +312,8 @@ def _jobs(ci: Sequence[str], source: str) -> list[NewFile]:
         message = f"{source!r} is not OWNER/REPOSITORY@COMMIT" if source else "a job needs to know where rye comes from"
         hint = "give --rye OWNER/REPOSITORY@COMMIT: a repository on GitHub and all 40 digits of a commit you trust"
         raise ArgumentError("bad-source", message, hint=hint)
-    jobs = []
-    for server in dict.fromkeys(ci):
-        heading, rel_path = CI_FILES[server]
-        text = _fence(heading).replace("OWNER/rye", match[1]).replace("COMMIT", match[2])
-        for demand, with_policy in _DEMANDS.items():
-            text = text.replace(demand, with_policy)
-        jobs.append(NewFile(rel_path, f"{_REVIEWED}{text}\n".encode()))
-    return jobs
+    jobs = {CI_FILES[server]: template(f"{server}.yml") for server in ci}
+    return [
+        NewFile(path, job.replace("OWNER/rye", match[1]).replace("COMMIT", match[2]).encode())
+        for path, job in jobs.items()
+    ]

@@ -187,7 +187,7 @@ def _read(root: Root, problems: list[str], trust: TrustSet, now: datetime) -> tu
         return _SILENT
     if why := _distrust(root, data, trust, now):
         if trust.bundle_signers(root.bundle, now):
-            problems.append(f"{path} is left out: {why}; rye sign --bundle signs it with the items of the bundle")
+            problems.append(f"{path} is left out: {why}; rye sign bundle signs it with the items of the bundle")
         return _SILENT
     table, problem = _parsed(path, data, _USERS if root.space == "user" else _EVERYONES)
     if problem:

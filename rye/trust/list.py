@@ -341,7 +341,7 @@ def parse_list(data: bytes) -> SpaceList:
     """
     if _CONFLICT.search(data):
         message = f"{LIST_FILE} holds the marks of a merge conflict"
-        raise SigningError("list-conflict", message, hint="merge the files first, then: rye sign --list")
+        raise SigningError("list-conflict", message, hint="merge the files first, then: rye sign list")
     start = _end_of_signatures(data)
     lines = [parse_line(f"# {row}") for row in data[:start].decode("utf-8", "replace").split("\n")[:-1]]
     body = data[start:]
@@ -363,7 +363,7 @@ def parse_list(data: bytes) -> SpaceList:
 
 
 def _malformed(what: str) -> SigningError:
-    hint = f"get {LIST_FILE} again from its owner, or write it anew: rye sign --list"
+    hint = f"get {LIST_FILE} again from its owner, or write it anew: rye sign list"
     return SigningError("list-malformed", f"{LIST_FILE} cannot be read: {what}", hint=hint)
 
 

@@ -34,7 +34,7 @@ class Remedy(NamedTuple):
 
 _SIGN: Final = "rye sign {ref}"
 _SIGN_ANYWAY: Final = "rye sign --force {ref}"
-_SIGN_LIST: Final = "rye sign --list{where}"
+_SIGN_LIST: Final = "rye sign list{where}"
 _NONE: Final = Remedy("")
 _UNSIGNED: Final = Remedy(
     "you have no key that may sign it: if it is yours, rye init makes one and signs it; else ask its author to sign "
@@ -52,7 +52,7 @@ _COUNTING: Final = Remedy(
     sign=_SIGN,
     once="once reviewed: it was signed with a key of yours that does not count here",
 )
-_NEW_LIST: Final = Remedy("get the newest list from its owner; if it is yours: rye sign --list")
+_NEW_LIST: Final = Remedy("get the newest list from its owner; if it is yours: rye sign list")
 _NEWEST: Final = "get the newest version of all files from their owner, and compare"
 _ANEW: Final = "ask its signer to sign it again"
 _HIDDEN: Final = Remedy("remove it; if it belongs there, accept it: rye verify --policy FILE --accept")
@@ -188,7 +188,7 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         "list-signature": Reason(_X, "the list of its space has a signature that does not match: {detail}", ORIGINAL),
         "list-malformed": Reason(_X, "the list of its space cannot be read: {detail}", _NEW_LIST),
         "list-conflict": Reason(
-            _X, "the list of its space is not merged: {detail}", Remedy("merge the files first; then: rye sign --list")
+            _X, "the list of its space is not merged: {detail}", Remedy("merge the files first; then: rye sign list")
         ),
         "skill-rewritten": Reason(
             _X,
@@ -254,7 +254,7 @@ LIST_REMEDIES: Final[Mapping[str, Remedy]] = MappingProxyType(
         "hidden-text": _HIDDEN,
         "list-missing": Remedy("ask the owner of the space for a signed list", sign=_SIGN_LIST),
         "list-gone": Remedy(
-            "put rye.list back; if its owner has given it up, forget it: rye sign --list --forget{where}"
+            "put rye.list back; if its owner has given it up, forget it: rye sign list --forget{where}"
         ),
         "list-malformed": Remedy(_NEWEST, sign=_SIGN_LIST),
         "list-conflict": Remedy("merge the files first", sign=_SIGN_LIST),
@@ -265,13 +265,13 @@ LIST_REMEDIES: Final[Mapping[str, Remedy]] = MappingProxyType(
         "list-expired": Remedy(_NEWEST, sign=_SIGN_LIST),
         "list-name": Remedy("get the list of this space from its owner", sign=_SIGN_LIST),
         "list-rollback": Remedy(
-            f"{_NEWEST}; if its owner began again, forget the old one: rye sign --list --forget{{where}}"
+            f"{_NEWEST}; if its owner began again, forget the old one: rye sign list --forget{{where}}"
         ),
         "lock-changed": Remedy("compare it with its source, and install it again: npx skills update"),
         "lock-missing": Remedy("install it again from its source, or remove it from skills-lock.json"),
         "list-number": Remedy(_NEWEST),
-        "list-signers": Remedy("have more of its signers add theirs: rye sign --list --add"),
-        "signer": Remedy("have a signer whom the policy demands add a signature: rye sign --list --add"),
+        "list-signers": Remedy("have more of its signers add theirs: rye sign list --add"),
+        "signer": Remedy("have a signer whom the policy demands add a signature: rye sign list --add"),
         "format": Remedy(_NEWEST),
         "list-unrecorded": Remedy("set RYE_STATE_DIR to a folder that you can write to"),
     }

@@ -152,7 +152,7 @@ class Adviser:
             return _rendered(ORIGINAL, facts)
         if code in EDITED and key is not None:
             review = f"review it with {earlier.shown_by}" if earlier.shown_by else "compare it with what was signed"
-            sign = "rye sign --list{where}" if code == "list-changed" else "rye sign {ref}"
+            sign = "rye sign list{where}" if code == "list-changed" else "rye sign {ref}"
             return Advice("", f"changed after it was signed: {review}, then: {sign.format(**facts)}")
         if key is not None and remedy.sign:
             sign, first = remedy.sign.format(**facts), "find out where it came from and read it"
@@ -189,7 +189,7 @@ class Adviser:
 
     def _where(self, root: Root) -> str:
         if root.space is Space.SYSTEM:
-            return f" --bundle {quote(str(root.around if root.client else root.path))}"
+            return f" {quote(str(root.around if root.client else root.path))}"
         if root.space is Space.USER:
             return " --space user"
         audience = f" --audience {quote(self.audience)}" if self.audience else ""
@@ -218,7 +218,7 @@ class Adviser:
         """Return the options that name the list of a root; for a client folder, that at the top of its project."""
         if root.client is None or root.space is not Space.PROJECT:
             return self._where(root)
-        return f" --bundle {quote(os.path.relpath(root.around, self.here) if self.here else str(root.around))}"
+        return f" {quote(os.path.relpath(root.around, self.here) if self.here else str(root.around))}"
 
     def _may_list(self, root: Root) -> bool:
         """Return whether the user holds a key that may sign the list that covers a root, and a command signs it."""
@@ -235,7 +235,7 @@ def _is_listable(path: str) -> bool:
 
 
 def _is_listed_at_top(folder: Path) -> bool:
-    """Return whether ``rye sign --list --bundle`` makes a list at the top of a folder, not in its ``.ai``."""
+    """Return whether ``rye sign list FOLDER`` makes a list at the top of a folder, not in its ``.ai``."""
     try:
         return named_bundle(folder)[0].client is not None
     except RyeError:

@@ -119,7 +119,7 @@ def items_open_to_others(arena: Arena) -> None:
         (project / place).unlink()
     arena.hello.chmod(0o666)
     with chdir(project):
-        assert main(["sign", "--yes", "--list"]) == 2
+        assert main(["sign", "list", "--yes"]) == 2
 
 
 @attack

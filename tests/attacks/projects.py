@@ -267,7 +267,7 @@ def project_linked_to_another(arena: Arena) -> None:
     pem = lay(arena.sim.folder, {"eve.pem": EVE.public.pem}) / "eve.pem"
     with chdir(one):
         assert main(["sign", "--all"]) == main(["trust", "add", str(pem), "--space", "project", "--yes"]) == 2
-        assert main(["sign", "--yes", "--list"]) == 2
+        assert main(["sign", "list", "--yes"]) == 2
     assert arena.verify().codes == {"no-envelope"}
     arena.sim.delete("project", OTHER)
     assert not (arena.sim.root("project") / "config").exists()
@@ -282,9 +282,9 @@ def bundle_linked_to_another(arena: Arena) -> None:
     (one / "items").symlink_to(arena.sim.root("project"))
     for inside, folder in ((one, "."), (one, ".ai"), (one, "items"), (one.parent, "one"), (one.parent, ".")):
         with chdir(inside):
-            assert main(["sign", "--yes", "--bundle", folder, "--new-key"]) == 2
-            assert main(["sign", "--yes", "--list", "--bundle", folder]) == 2
-            assert main(["sign", "--list", "--add", "--yes", "--bundle", folder]) == 2
+            assert main(["sign", "bundle", "--yes", folder, "--new-key"]) == 2
+            assert main(["sign", "list", "--yes", folder]) == 2
+            assert main(["sign", "list", "--add", "--yes", folder]) == 2
     assert not (arena.sim.root("project") / "config").exists()
 
 

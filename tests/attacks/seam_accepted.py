@@ -90,7 +90,7 @@ def relisted(damage: Callable[[Path], object], *words: str) -> Row:
     def attack(arena: Arena) -> bool:
         lay(sign(arena, {}), {".ai/tools/demo/evil.txt": EVIL})
         damage(arena.list)
-        _, out = run("sign", "--list", *words, "--project", str(arena.sim.project))
+        _, out = run("sign", "list", *words, "--project", str(arena.sim.project))
         return "evil.txt" in out if words else not (arena.list.exists() and b"evil.txt" in arena.list.read_bytes())
 
     return Row(attack)
@@ -113,7 +113,7 @@ def sign_over(arena: Arena, name: str, number: int) -> None:
     """Sign the list where a stranger has put one."""
     body = write_list(name, number, datetime(2031, 1, 1, tzinfo=UTC), [ListedFile("a", "100644", "0" * 64)])
     add_line(arena, body=body, key=EVE)
-    run("sign", "--list", "--yes", "--project", str(arena.sim.project))
+    run("sign", "list", "--yes", "--project", str(arena.sim.project))
 
 
 @row()

@@ -34,7 +34,7 @@ def expired_list_of_a_stranger_is_signed_over(arena: Arena) -> bool:
     lay(arena.sim.project / ".ai", {"knowledge/evil.md": f"# Evil\n\n{EVIL}"})
     arena.list.write_bytes(signed_list(arena.root()[1], EVE, name="project/.ai", days=-1))
     before = arena.list.read_bytes()
-    status = main(["sign", "--list", "--project", str(arena.sim.project)])
+    status = main(["sign", "list", "--project", str(arena.sim.project)])
     return status == 2 and arena.list.read_bytes() == before
 
 
@@ -53,7 +53,7 @@ def lay_plugins(arena: Arena) -> Path:
     for folder, text in (("plugins/good", KIND), ("tests/fixture/evil", EVIL)):
         files = {".claude-plugin/plugin.json": '{"name": "plug"}\n', "commands/x.md": text, "hooks/hooks.json": "{}\n"}
         plugin = str(lay(project / folder, files))
-        assert run("sign", "--list", "--yes", "--bundle", plugin, "--project", str(project))[0] == 0
+        assert run("sign", "list", "--yes", plugin, "--project", str(project))[0] == 0
     sign(arena, {})
     return project
 

@@ -27,7 +27,7 @@ def lay_plugin(arena: Arena) -> Path:
     """Put a signed plugin into the project, and return its folder."""
     files = {".claude-plugin/plugin.json": '{"name": "plug"}\n', "skills/pdf/SKILL.md": SKILL, "commands/x.md": KIND}
     folder = lay(arena.sim.project / "plug", files)
-    assert run("sign", "--yes", "--bundle", str(folder))[0] == 0
+    assert run("sign", "bundle", "--yes", str(folder))[0] == 0
     shutil.rmtree(folder / ".ai")  # the trust file, which ann's user does not need
     return folder
 
@@ -66,7 +66,7 @@ ROWS |= {
 def plugin_loses_its_list(arena: Arena) -> None:
     """The list of a plugin, which was seen before, is removed."""
     folder = lay_plugin(arena)
-    assert run("sign", "--list", "--yes", "--bundle", str(folder))[0] == 0
+    assert run("sign", "list", "--yes", str(folder))[0] == 0
     sign(arena, {})
     (folder / "rye.list").unlink()
 

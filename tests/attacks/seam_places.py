@@ -132,7 +132,7 @@ def skill_signed_as_a_whole_moves_to_another_client(arena: Arena) -> None:
 def install_signed_skill(arena: Arena) -> None:
     """Sign a repository of skills as its publisher; put a copy of one into the folders of two clients."""
     folder = lay(arena.sim.folder / "published", {"skills/pdf/SKILL.md": SKILL, "skills/pdf/run.sh": "echo\n"})
-    assert run("sign", "--yes", "--bundle", str(folder), "--owner", "ann")[0] == 0
+    assert run("sign", "bundle", "--yes", str(folder), "--owner", "ann")[0] == 0
     for client in (".claude", ".cursor"):
         shutil.copytree(folder / "skills/pdf", arena.sim.project / client / "skills/pdf")
     sign(arena, {})
@@ -185,7 +185,7 @@ def items_move_to_the_top_with_their_list(arena: Arena) -> None:
     package = sign(arena, {".git/HEAD": ""}) / "packages/p"
     lay(package / ".ai", {HELLO: TEXT.replace("hello", "goodbye")})
     with pytest.MonkeyPatch.context() as patch:
-        for name, words in {"her-state": ("--all", "--yes"), "other-state": ("--list", "--yes")}.items():
+        for name, words in {"her-state": ("--all", "--yes"), "other-state": ("list", "--yes")}.items():
             patch.setenv("RYE_STATE_DIR", str(arena.sim.folder / name))
             assert run("sign", *words, "--project", str(package))[0] == 0
     shutil.rmtree(os.environ["RYE_STATE_DIR"])  # nobody has seen either list

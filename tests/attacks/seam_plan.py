@@ -60,7 +60,7 @@ def listed(arena: Arena) -> bool:
     """A file is added where the owner has signed a list: without a terminal, it is shown, and the list stays."""
     lay(sign(arena, {}), {".ai/tools/demo/evil.txt": "evil\n"})
     before = arena.list.read_bytes()
-    status, out = told("sign", "--list", "--project", str(arena.sim.project))
+    status, out = told("sign", "list", "--project", str(arena.sim.project))
     return status == 2 and arena.list.read_bytes() == before and "evil.txt" in out
 
 
@@ -68,7 +68,7 @@ def of_a_bundle(arena: Arena) -> bool:
     """An item is added to a bundle: its publisher is asked."""
     path = arena.sim.write("system:shop", OTHER, TEXT)
     before = path.read_bytes()
-    status, out = told("sign", "--bundle", str(arena.sim.root("system:shop")))
+    status, out = told("sign", "bundle", str(arena.sim.root("system:shop")))
     return status == 2 and path.read_bytes() == before and "tool:demo/other" in out and "new" in out
 
 

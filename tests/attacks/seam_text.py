@@ -20,7 +20,7 @@ def hidden(files: dict[str, str | bytes], target: str, *, at: str = "") -> Row:
 
     def attack(arena: Arena) -> bool:
         project = str(lay(arena.sim.project, files))
-        words = ["sign", *([str(Path(project, target))] if target else ["--list", "--yes"]), "--project", project]
+        words = ["sign", *([str(Path(project, target))] if target else ["list", "--yes"]), "--project", project]
         if run(*words)[0] == 0 or run(*words, "--allow-hidden")[0] != 0:
             return False
         answer = ask(arena)

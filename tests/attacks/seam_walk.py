@@ -117,6 +117,6 @@ def instructions_in_a_signed_skill_of_a_bundle(arena: Arena) -> Answer:
     """Row 28: the signature of a skill covers every file in it, also in a bundle."""
     files = {"skills/pdf/SKILL.md": SKILL, "skills/pdf/AGENTS.md": KIND}
     shelf = lay(arena.sim.folder / "shelf", files)
-    assert run("sign", "--bundle", str(shelf), "--yes")[0] == 0
+    assert run("sign", "bundle", str(shelf), "--yes")[0] == 0
     assert main(["trust", "bundle", str(shelf), "--yes"]) in {0, 2}
     return ask(arena, "--bundle", str(shelf), space="system")

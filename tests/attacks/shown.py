@@ -242,7 +242,7 @@ def signature_line_removed_from_a_known_item(arena: Arena) -> None:
         arena.list_items()
         arena.hello.write_bytes(unsigned)
         (only,) = advice()
-        assert (only.command, only.words.endswith("with what was signed, then: rye sign --list")) == ("", True)
+        assert (only.command, only.words.endswith("with what was signed, then: rye sign list")) == ("", True)
         arena.hello.write_bytes(well)
         arena.sim.write("project", OTHER, TEXT)
         (planted,) = advice()

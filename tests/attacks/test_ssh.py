@@ -96,7 +96,7 @@ def test_public_key_of_ssh_is_trusted_and_what_it_signs_counts(desk: Desk) -> No
     assert {each["owner"] for each in items.values()} == {"ann@example.com"}
     assert set(items) == {"tool:demo/hello", "directive:pdf", "tool:pdf/scripts/fill"}
     assert desk.run("sign", "--all", "--check", "--key", f"ssh:{desk.key}.pub") == 0
-    assert desk.run("sign", "--list", "--yes", "--key", f"ssh:{desk.key}") == 0
+    assert desk.run("sign", "list", "--yes", "--key", f"ssh:{desk.key}") == 0
     assert desk.run("verify", "--space", "project", "--require-list") == 0
     desk.tool.write_text(desk.tool.read_text(encoding="utf-8") + "evil()\n", encoding="utf-8")
     assert desk.items()["tool:demo/hello"]["code"] == "digest"

@@ -77,7 +77,7 @@ def old_list_served_again(arena: Arena) -> None:
 @attack
 def old_list_served_to_its_writer(arena: Arena) -> None:
     """The same on the machine that signed the newest list, and looked at nothing since."""
-    command = ["sign", "--yes", "--list", "--project", str(arena.sim.project)]
+    command = ["sign", "list", "--yes", "--project", str(arena.sim.project)]
     assert main(command) == 0
     old_list, old_item = arena.list.read_bytes(), arena.hello.read_bytes()
     sign_later(arena)
@@ -261,7 +261,7 @@ def memory_of_the_list_reset(arena: Arena) -> None:
     arena.list_items()
     assert arena.verify().status == 0
     arena.list.unlink()
-    assert main(["sign", "--list", "--forget", "--project", str(arena.sim.project)]) == 2
+    assert main(["sign", "list", "--forget", "--project", str(arena.sim.project)]) == 2
 
 
 @attack
@@ -319,7 +319,7 @@ def signature_added_to_a_planted_list(arena: Arena) -> None:
         planted = arena.list.read_bytes()
         if who is ANN:
             arena.sim.write("project", OTHER, TEXT + "evil()\n")
-        words = ["sign", "--list", "--add", "--yes", "--project", str(arena.sim.project)]
+        words = ["sign", "list", "--add", "--yes", "--project", str(arena.sim.project)]
         assert main(words) == 2
         assert arena.list.read_bytes() == planted
         shutil.rmtree(arena.sim.folder / "her-state", ignore_errors=True)

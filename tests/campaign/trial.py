@@ -113,7 +113,7 @@ class Trial:
             "keys generate --owner ada",
             "keys generate second --owner bea",
             "sign --all --yes",
-            "sign --list --yes",
+            "sign list --yes",
             "search deploy",
         )
         for step in steps:

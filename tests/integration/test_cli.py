@@ -179,7 +179,7 @@ def test_signed_items_are_trusted_and_tampering_is_seen(tmp_path: Path) -> None:
     """Sign a bundle, verify it, change one byte: 0, then 1 with that item named."""
     own = lay(tmp_path)
     bundle = own.project / ".ai"
-    signed = own.run("sign", "--yes", "--bundle", str(bundle), "--new-key", "--owner", "me", "--json")
+    signed = own.run("sign", "bundle", "--yes", str(bundle), "--new-key", "--owner", "me", "--json")
     assert signed.status == 0
     trust = json.loads(signed.out)["trust_file"]
     assert own.run("verify", "--space", "project", "--trust", trust).status == 0

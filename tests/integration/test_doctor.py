@@ -154,14 +154,14 @@ def test_a_copy_for_another_client_is_one_skill(sim: SpaceSim) -> None:
 def test_attack_a_skill_writes_to_the_terminal(
     sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Names and messages are written out harmless in every form; --strict exits 1."""
+    """Names and messages are written out harmless in every form; a finding exits 1."""
     lay(sim, {".claude/skills/pdf/SKILL.md": PDF.replace("---\n# pdf", "---\nSee [x](\x1b]0;gone.md)\n") + TAGS})
     monkeypatch.setenv("USER_SPACE", str(sim.user))
     monkeypatch.setenv("RYE_CACHE_DIR", str(sim.cache))
     for form in ("text", "json", "sarif"):
-        assert main(["doctor", str(sim.project), "--strict", "--format", form]) == 1
+        assert main(["doctor", str(sim.project), "--format", form]) == 1
         printed = capfd.readouterr().out
         assert printed.replace("→", "").replace("“", "").replace("”", "").isascii()
         assert "\x1b" not in printed
         assert form == "text" or json.loads(printed)
-    assert main(["doctor", str(sim.project)]) == 0
+    assert main(["doctor", str(sim.user)]) == 0

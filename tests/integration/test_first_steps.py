@@ -165,9 +165,9 @@ def test_a_new_tool_that_would_be_no_item_is_refused(rye: Newcomer) -> None:
 def test_a_repository_of_skills_is_told_of_lists(rye: Newcomer) -> None:
     """Signatures do not say that a skill is gone; the list that the command signs does, and then nothing is said."""
     rye.write(**{f"skills/{name}/SKILL.md": SKILL.replace("pdf", name) for name in ("pdf", "doc")})
-    assert "rye sign --list --bundle" in rye("init", "--yes")
-    rye("sign", "--list", "--bundle", str(rye.work), "--yes")
-    assert "--list" not in rye("init", "--yes")
+    assert "rye sign list" in rye("init", "--yes")
+    rye("sign", "list", str(rye.work), "--yes")
+    assert "sign list" not in rye("init", "--yes")
     shutil.rmtree(rye.work / "skills/doc")
     assert "file-removed" in rye("verify", "--space", "project", status=1)
 
@@ -450,7 +450,7 @@ def test_a_repository_of_somebody_else_leads_to_its_trust_as_a_bundle(rye: Newco
     publisher = Newcomer(tmp_path / "publisher")
     publisher.write(**{"skills/lint/SKILL.md": SKILL.replace("pdf", "lint"), ".claude-plugin/plugin.json": "{}"})
     publisher("keys", "generate", "--owner", "Ann")
-    publisher("sign", "--yes", "--bundle", ".")
+    publisher("sign", "bundle", "--yes", ".")
     bundle = str(publisher.work)
     said = rye("verify", bundle, status=1)
     assert f"fix: rye trust bundle {bundle}" in said
@@ -460,7 +460,7 @@ def test_a_repository_of_somebody_else_leads_to_its_trust_as_a_bundle(rye: Newco
     rye("verify", "--bundle", bundle)
 
 
-@pytest.mark.parametrize("command", [("sign", "--yes", "--all"), ("sign", "--yes", "--bundle", ".")])
+@pytest.mark.parametrize("command", [("sign", "--yes", "--all"), ("sign", "bundle", "--yes", ".")])
 def test_a_merge_conflict_is_not_signed(rye: Newcomer, command: tuple[str, ...]) -> None:
     """It is named with its line; an example of one that is indented is signed."""
     rye("keys", "generate", "--owner", "ann")
@@ -476,11 +476,11 @@ def test_a_list_keeps_its_name_under_a_new_key(rye: Newcomer) -> None:
     """Also that of skills at the top of a repository, which is a project of its own then."""
     rye("keys", "generate", "--owner", "ann")
     rye.write(**{"skills/pdf/SKILL.md": SKILL})
-    rye("sign", "--yes", "--bundle", ".")
-    assert "list work, number 1" in rye("sign", "--list", "--bundle", ".", "--yes")
+    rye("sign", "bundle", "--yes", ".")
+    assert "list work, number 1" in rye("sign", "list", ".", "--yes")
     rotated = rye("keys", "rotate", "--yes")
     assert ("RYE_KEY_PASSPHRASE protects it" in rotated, "--passphrase" in rotated) == (True, False)
-    assert "list work, number 2" in rye("sign", "--list", "--bundle", ".", "--yes")
+    assert "list work, number 2" in rye("sign", "list", ".", "--yes")
 
 
 def test_a_list_of_nothing_is_not_signed(rye: Newcomer) -> None:
@@ -488,5 +488,5 @@ def test_a_list_of_nothing_is_not_signed(rye: Newcomer) -> None:
     rye("keys", "generate", "--owner", "ann")
     rye.write(**{".claude/skills/pdf/SKILL.md": SKILL})
     before = rye.files()
-    assert "error[nothing-to-sign]: there is no file to list below" in rye("sign", "--list", "--yes", status=2)
+    assert "error[nothing-to-sign]: there is no file to list below" in rye("sign", "list", "--yes", status=2)
     assert rye.files() == before

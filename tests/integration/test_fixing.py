@@ -180,7 +180,7 @@ def test_a_change_that_was_committed_is_shown_by_the_log(sim: SpaceSim, rye: Rye
 
 
 def test_what_no_list_can_name_is_not_to_be_listed(sim: SpaceSim, rye: Rye) -> None:
-    """A file among private keys and a repository in a tool's folder; ``rye sign --list`` refuses both."""
+    """A file among private keys and a repository in a tool's folder; ``rye sign list`` refuses both."""
     lay(sim.project, {".ai/config/keys/signing/notes.txt": "x\n", ".ai/tools/demo/.git/config": "[core]\n"})
     _, out = rye("verify", "--strict", "--space", "project", "--json")
     notes = {found["path"].rpartition("/")[2]: found["note"] for found in json.loads(out)["items"]}

@@ -305,7 +305,7 @@ def test_attack_a_key_on_the_command_line_is_in_no_error(shop: Workshop) -> None
     """The base64 alone, too, wherever a key, a file, a fingerprint or an item could be named."""
     body = EVE.to_pem().decode().splitlines()[1]
     for use in (
-        *("sign --all --key", "sign --list --key", "keys import", "keys export"),
+        *("sign --all --key", "sign list --key", "keys import", "keys export"),
         *("trust add", "trust revoke", "trust endorse", "verify --signer", "verify --trust", "verify"),
     ):
         done = shop.run(*use.split(), body)
@@ -364,7 +364,7 @@ def test_every_change_of_trust_asks_once(shop: Workshop, tmp_path: Path) -> None
         done = shop.run("trust", *words)
         assert (done.status, "confirmation-needed" in done.err) == (2, True), words
         assert {path: path.read_bytes() for path in tmp_path.rglob("*.toml")} == before
-    for agreed in (("revoke", key), ("remove", key, "--force"), ("add", key)):
+    for agreed in (("revoke", key), ("remove", key, "--revoked"), ("add", key)):
         assert shop.run("trust", *agreed, "--yes").status == 0, agreed
 
 

@@ -138,8 +138,8 @@ def test_nothing_is_written_into_another_project_through_a_link(
         ("trust", "remove", "--yes", PAT.public.fingerprint, "--space", "project"),
         ("trust", "endorse", PAT.public.fingerprint, "--yes"),
         ("trust", "endorse", f".ai/{TRUSTED_FOLDER}/{trust_file.name}", "--yes"),
-        ("sign", "--yes", "--list"),
-        ("sign", "--list", "--add", "--yes"),
+        ("sign", "list", "--yes"),
+        ("sign", "list", "--add", "--yes"),
     ):
         capsys.readouterr()
         assert main(list(words)) == 2

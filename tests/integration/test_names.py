@@ -114,7 +114,7 @@ def test_a_bare_name_of_nothing_signs_nothing(name: str, words: str, registry: R
     for other in ("backup", "skill:ops/plan", "command:plan", "skill://user/pdf"):
         with pytest.raises(RyeError, match="nothing matches"):
             registry.sign(other, dry_run=True)
-    main(["keys", "generate", "--trust"])
+    main(["keys", "generate", "--add-trust"])
     assert [item.id for item in registry.sign("command:ship", dry_run=True).items] == ["commands/ship"]
 
 
@@ -189,7 +189,7 @@ def test_attack_a_name_is_no_pattern_and_a_path_is_its_file(registry: Registry, 
         path = project / ".claude/commands" / f"{name}.md"
         path.parent.mkdir(exist_ok=True)
         path.write_text("Deploy it.\n", encoding="utf-8")
-    main(["keys", "generate", "--trust"])
+    main(["keys", "generate", "--add-trust"])
 
     def signed(name: str) -> list[str]:
         return sorted(item.id for item in registry.sign(name, dry_run=True).items)

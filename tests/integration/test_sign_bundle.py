@@ -1,4 +1,4 @@
-"""``rye sign --bundle DIR``: signs what needs it, leaves the rest, and so lets git merge two edits."""
+"""``rye sign bundle DIR``: signs what needs it, leaves the rest, and so lets git merge two edits."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def test_a_plugin_is_signed_with_a_key_that_stays_and_its_readers_pin(
         return {each["id"]: each["signature"]["code"] for each in found if each["bundle"] == "tools"}
 
     def publish(user: Path) -> str:
-        signed = json.loads(run(user, "sign", "--yes", "--bundle", str(plugin), "--json"))
+        signed = json.loads(run(user, "sign", "bundle", "--yes", str(plugin), "--json"))
         assert {each["id"] for each in signed["items"]} == {"pdf", "commands/review"}
         assert (signed["trust_file"] != "") == (len(list((plugin / ".ai" / TRUSTED_FOLDER).iterdir())) > before)
         return str(signed["fingerprint"])
@@ -253,7 +253,7 @@ def test_a_plugin_is_signed_with_a_key_that_stays_and_its_readers_pin(
     assert codes() == dict.fromkeys(ids, "ok")
     run(mine, "keys", "generate", "k", "--owner", "eve", "--no-trust")
     edit(plugin, "skills/pdf/fill.py", "#\n")
-    run(mine, "sign", "--yes", "--bundle", str(plugin), "--key", "k")
+    run(mine, "sign", "bundle", "--yes", str(plugin), "--key", "k")
     assert codes() == {"pdf": "signer-changed", "pdf/fill": "signer-changed", "commands/review": "ok"}
 
 
@@ -274,13 +274,13 @@ def test_a_repository_of_skills_after_its_key_was_revoked(
         return found
 
     run("keys", "generate", "--owner", "them")
-    first = run("sign", "--yes", "--bundle", "team")["fingerprint"]
+    first = run("sign", "bundle", "--yes", "team")["fingerprint"]
     assert [each["id"] for each in run("verify", "team")["items"]] == ["pdf"]
     monkeypatch.chdir(team)
     assert run("verify", ".")["counts"] == {"trusted": 1}
     assert "rye verify ." in run("verify", status=2)["unchecked"][0]["hint"]
     run("keys", "rotate", "--yes")
-    again = run("sign", "--yes", "--bundle", ".")
+    again = run("sign", "bundle", "--yes", ".")
     assert [(each["changed"], each["code"]) for each in again["items"]] == [(True, "revoked")]
     assert again["fingerprint"] != first
     assert run("verify", ".")["counts"] == {"trusted": 1}
@@ -315,7 +315,7 @@ class Publisher:
 
     def sign(self, *words: str) -> dict[str, Any]:
         """Sign the plugin."""
-        return self.run("sign", "--bundle", ".", "--yes", *words)
+        return self.run("sign", "bundle", ".", "--yes", *words)
 
 
 @pytest.fixture
@@ -344,7 +344,7 @@ def test_signing_a_plugin_covers_its_manifest_and_hooks(publisher: Publisher) ->
 
 def test_the_files_of_a_plugin_that_only_its_list_covers_are_shown(publisher: Publisher) -> None:
     """Nothing is signed without a terminal to ask on; the dry run says that a list would be."""
-    assert main(["sign", "--bundle", "."]) == 2
+    assert main(["sign", "bundle", "."]) == 2
     assert not (publisher.plugin / "rye.list").exists()
     assert publisher.sign("--dry-run")["list_file"]
     assert not (publisher.plugin / "rye.list").exists()
@@ -383,7 +383,7 @@ def test_attack_a_hook_changes_while_its_plugin_is_signed(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", replace)
-        assert main(["sign", "--bundle", ".", "--yes"]) == 2
+        assert main(["sign", "bundle", ".", "--yes"]) == 2
     assert not (publisher.plugin / "rye.list").exists()
 
 
@@ -423,7 +423,7 @@ def test_attack_what_a_stranger_signed_with_a_key_of_the_bundle_is_shown(
         sign_list(named_bundle(publisher.plugin)[0], key=EVE, trust=keys)
     edit(publisher.plugin, "commands/review.md")
     before = (publisher.plugin / "rye.list").read_bytes()
-    assert main(["sign", "--bundle", "."]) == 2
+    assert main(["sign", "bundle", "."]) == 2
     assert ("skills/evil/SKILL.md" if brought == "skill" else "hooks/hooks.json") in capsys.readouterr().err
     assert (publisher.plugin / "rye.list").read_bytes() == before
 

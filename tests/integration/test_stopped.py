@@ -31,7 +31,7 @@ SKILL = {
 
 
 def _signed(shop: Workshop) -> None:
-    for words in (["keys", "generate"], ["sign", "--yes", "--all"], ["sign", "--yes", "--list"]):
+    for words in (["keys", "generate"], ["sign", "--yes", "--all"], ["sign", "list", "--yes"]):
         done = shop.run(*words)
         assert done.status == 0, done.err
 

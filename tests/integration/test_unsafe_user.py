@@ -42,10 +42,10 @@ def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpaceSim:
     monkeypatch.chdir(sim.project)
     sim.save_user_key()
     sim.add("project", HELLO, TEXT)
-    assert main(["sign", "--yes", "--list"]) == 0
+    assert main(["sign", "list", "--yes"]) == 0
     shutil.copytree(sim.root("project"), tmp_path / "older")
     sim.add("project", OTHER, TEXT)
-    assert main(["sign", "--yes", "--list"]) == 0
+    assert main(["sign", "list", "--yes"]) == 0
     return sim
 
 

@@ -22,7 +22,7 @@ POLICY = "formats: v2\nscopes:\n- scope: knowledge\n  max_age: 52w\n"
 def signed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workshop, str]:
     """A project in git whose items are all signed, and the trust file of their key outside it."""
     shop = lay(tmp_path_factory.mktemp("signed"))
-    done = shop.run("sign", "--yes", "--bundle", str(shop.project / ".ai"), "--new-key", "--json")
+    done = shop.run("sign", "bundle", "--yes", str(shop.project / ".ai"), "--new-key", "--json")
     inside = Path(json.loads(done.out)["trust_file"])
     trust = shop.project.parent / "trusted" / inside.name
     trust.parent.mkdir()

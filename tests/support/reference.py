@@ -334,7 +334,7 @@ def _coded(meanings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 def _remedy_rows(remedies: Mapping[str, Remedy]) -> Iterator[tuple[str, str]]:
     """Yield a row for each code; what a signer does is the same for all but the list, so it stands there alone."""
     for code, remedy in remedies.items():
-        own = "; if it is yours: `rye sign --list`" if "--list" in remedy.sign else ""
+        own = "; if it is yours: `rye sign list`" if "sign list" in remedy.sign else ""
         yield f"`{code}`", f"{_steps(remedy)}{own}".replace("{where}", "")
 
 

@@ -52,7 +52,9 @@ _PLACES: Mapping[str, str] = {
     "init": "create.init",
     "new": "create.new",
     "import": "create.import_command",
-    "sign": "keys.sign",
+    "sign": "sign.sign",
+    "sign list": "sign.sign_list_command",
+    "sign bundle": "sign.sign_bundle_command",
     "verify": "verify.verify",
     "doctor": "doctor.doctor",
     "keys": "keys.keys",
@@ -112,12 +114,17 @@ import: Copy files from elsewhere into .ai as items.
     rye import notes                             # notes/a.md becomes knowledge:notes/a
     rye import ~/prompts/*.txt --as directive    # import texts as directives
     rye import docs --namespace team --dry-run   # what would be copied, as knowledge:team/…
-sign: Sign items, skills, bundles and lists.
-    rye sign tool:demo/hello           # one item of the project
-    rye sign 'tool:demo/*' --dry-run   # what would be signed
-    rye sign --all --check             # for CI: is every item of the project signed by this key?
-    rye sign --bundle .                # a repository of skills or a plugin, with a trust file
-    rye sign --bundle items --new-key  # with a new key that is then discarded
+sign: Sign items and skills.
+    rye sign tool:demo/hello          # one item of the project
+    rye sign 'tool:demo/*' --dry-run  # what would be signed
+    rye sign --all --check            # for CI: is every item of the project signed by this key?
+sign list: Sign the list of all files of a space or folder.
+    rye sign list                     # every file of the project's .ai
+    rye sign list . --expires 30      # every file of a repository of skills, for 30 days
+    rye sign list --add               # add your signature to the list of another signer
+sign bundle: Sign a folder to publish, with its list and a trust file.
+    rye sign bundle .                 # a repository of skills or a plugin
+    rye sign bundle items --new-key   # with a new key that is then discarded
 verify: Verify signatures; exit 1 when an item fails.
     rye verify --space project                             # every item of the project, for CI
     rye verify tool:demo/hello -v                          # one item, with its reason
@@ -127,7 +134,7 @@ verify: Verify signatures; exit 1 when an item fails.
     rye verify --policy policy.yaml --accept               # accept the present findings; new ones fail
 doctor: Report what an agent can find, and what stands in its way.
     rye doctor                       # the skills of this project and of your user
-    rye doctor ~/work/shop --strict  # for CI: exit 1 if there is a finding
+    rye doctor ~/work/shop           # those of another folder; exit 1 if there is a finding
     rye doctor --format sarif        # for a code scanner
 keys: Make, list, show, export, import and rotate your keys.
     rye keys generate --owner Ada                     # your first key, and its trust file
@@ -187,7 +194,7 @@ COMMANDS: Mapping[str, CommandHelp] = _read_help()
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Find": ("search", "sections", "list", "show", "refs", "why"),
     "Check": ("verify", "doctor", "eval"),
-    "Sign and trust": ("init", "new", "import", "sign", "keys", "trust"),
+    "Sign and trust": ("init", "new", "import", "sign", "sign list", "sign bundle", "keys", "trust"),
     "Serve": ("mcp", "hook", "serve", "publish"),
     "Maintain": ("index", "completion", "help"),
 }

@@ -46,7 +46,7 @@ _space = engine_option(
 
 @command("init")
 @flag("--yes", "-y", help="Do not ask")
-@flag("--dry-run", help="List what would be done, and change nothing")
+@flag("--dry-run", help="Say what would be done, and change nothing")
 @negated_flag("sign", "--no-sign", help="Sign nothing and make no key")
 @owner_option
 @option(
@@ -182,7 +182,7 @@ def _next_steps(report: SetupReport) -> Iterator[str]:
             else [f"               without a passphrase; {own_name()} keys rotate --help says how to set one"]
         )
     yield f"  a colleague  gets FILE of {own_name()} keys export > FILE, and runs {own_name()} trust add FILE"
-    has_job = any(Path(file.path).as_posix().endswith(place) for file in report.files for _, place in CI_FILES.values())
+    has_job = any(Path(file.path).as_posix().endswith(place) for file in report.files for place in CI_FILES.values())
     needs = (
         "set its variable TRUSTED_KEY to that file" if has_job else "needs that file too, where no change can reach it"
     )

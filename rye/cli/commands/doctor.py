@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from rye.cli.options import ask, command, only_one, refuse
-from rye.cli.params import PATH, argument, flag, json_flag, option, places, take_where
+from rye.cli.params import PATH, argument, json_flag, option, places, take_where
 from rye.cli.terminal import answer, say
 
 
@@ -22,7 +22,6 @@ from rye.cli.terminal import answer, say
     metavar="FORM",
     help="`text`, `json` or `sarif`",
 )
-@flag("--strict", help="Exit 1 if there is a finding")
 @places("project", "bundles", "trust", "audience", "clients")
 @json_flag
 def doctor(folder: Path | None, **options: Any) -> int:
@@ -32,7 +31,7 @@ def doctor(folder: Path | None, **options: Any) -> int:
     skill from being chosen, and what to do: descriptions that do not say when to use a skill, skills that compete,
     broken references, hidden text, and skills of unknown origin. It needs no key and no network.
 
-    Exit status: 0 reported, 1 a finding with --strict, 2 error.
+    Exit status: 0 reported, 1 there is a finding, 2 error.
     """
     only_one("as_json", "form")
     form = options.pop("form")
@@ -40,7 +39,6 @@ def doctor(folder: Path | None, **options: Any) -> int:
     if folder is not None:
         refuse("project", because="with FOLDER")
         options["project"] = folder
-    strict = options.pop("strict")
     report = ask(take_where(options), lambda registry: registry.doctor())
     if form == "sarif":
         from rye.cli.render.doctor import render_sarif
@@ -51,4 +49,4 @@ def doctor(folder: Path | None, **options: Any) -> int:
         from rye.cli.render.doctor import render_doctor
 
         answer(report, render_doctor, as_json=form == "json")
-    return 1 if strict and report.findings else 0
+    return 1 if report.findings else 0

@@ -50,7 +50,7 @@ def hook(client: str, *, print_config: bool, threshold: float) -> int:  # noqa: 
     """
     if print_config:
         sys.stdout.write(f"{_config()}\n")
-        note("put it into ~/.claude/settings.json; or into a project's, then: rye sign --list --bundle .")
+        note("put it into ~/.claude/settings.json; or into a project's, then: rye sign list .")
         return 0
     try:
         check(_threshold, threshold)

@@ -39,8 +39,17 @@ from rye.cli.params import (
 )
 from rye.cli.terminal import Terminal, answer, note, say, say_json, say_raw, show, show_while_read
 from rye.errors import NotFoundError
-from rye.options.model import guess
-from rye.options.search import LISTED, OFFSET, SPACES, FilterOptions, RefsOptions, SpaceOptions, space_of
+from rye.options.model import guess, parameters_of
+from rye.options.search import (
+    LISTED,
+    OFFSET,
+    SPACES,
+    FilterOptions,
+    RefsOptions,
+    SearchOptions,
+    SpaceOptions,
+    space_of,
+)
 from rye.surface.requests import parse_filters
 
 _SORTS = {"id": "score", "name": "name", "date": "date"}
@@ -119,6 +128,8 @@ def _command(names: Sequence[str]) -> tuple[click.Context, click.Command] | None
     """Return a command, such as ``keys rotate``, and the context above it; None if there is none of these names."""
     context = click.get_current_context().find_root()
     command = context.command
+    if isinstance(command, click.Group) and command.get_command(context, two := " ".join(names[:2])):
+        names = (two, *names[2:])  # such as "sign list"
     for at, name in enumerate(names):
         subcommand = command.get_command(context, name) if isinstance(command, click.Group) else None
         if subcommand is None:
@@ -131,16 +142,17 @@ def _command(names: Sequence[str]) -> tuple[click.Context, click.Command] | None
 def _show_help_of(names: Sequence[str]) -> None:
     """Show the help of a command, and end; return if there is none of these names."""
     if command := _command(names):
-        command[1].make_context(names[-1], ["--help"], parent=command[0])
+        command[1].make_context(command[1].name, ["--help"], parent=command[0])
 
 
 @command("list")
-@argument("scope", required=False, default="*", values=("directive", "tool", "knowledge"))
+@argument("within", required=False, metavar="[SCOPE]", values=("directive", "tool", "knowledge"))
+@engine_option(parameters_of(SearchOptions)["scope"])
 @engine_options(SpaceOptions)
 @engine_option(LISTED)
 @engine_option(OFFSET, "Items to skip")
 @option(
-    "--sort",
+    *("sort_by", "--sort"),
     type=click.Choice(("id", "name", "date")),
     default="id",
     metavar="ORDER",
@@ -150,18 +162,22 @@ def _show_help_of(names: Sequence[str]) -> None:
 @paths
 @places()
 @hit_forms
-def list_command(scope: str, **options: Any) -> int:
+def list_command(within: str | None, scope: str, **options: Any) -> int:
     """List the items in SCOPE with version, verdict, source and description. Each item is read and verified.
 
-    SCOPE is directive, tool or knowledge, alone or with a namespace: tool.rye.core.*; join several by commas.
+    SCOPE, or --scope, is directive, tool or knowledge, alone or with a namespace: tool.rye.core.*; join several by
+    commas.
 
     Exit status: 0 there are items, 1 there are none, 2 error.
     """
     form, paths = take_form(options), options.pop("paths")
+    if within is not None:
+        refuse("scope", because="with SCOPE")
+        scope = within
     if form != "text":
         refuse("paths", because=f"with --format {form}")
     where = take_where(options)
-    options |= {"sort_by": _SORTS[options.pop("sort")], "filters": parse_filters(options["filters"])}
+    options |= {"sort_by": _SORTS[options.pop("sort_by")], "filters": parse_filters(options["filters"])}
     if form != "text":
         response = ask(where, lambda registry: registry.list_items(scope, **options))
         return answer_hits(response, form, lambda *_: ())

@@ -1,32 +1,25 @@
-"""The commands that use private keys: ``rye sign`` and ``rye keys``."""
+"""The command ``rye keys``, and what the other commands that use private keys share."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from rye._text import inline
-from rye.cli.options import Refusal, command, only_one, progress_bar, refuse
+from rye.cli.options import Refusal, refuse
 from rye.cli.params import (
     FILE_OR_DASH,
     PATH,
     argument,
-    engine_option,
     flag,
     json_flag,
     limits,
     option,
-    places,
-    take_where,
-    targets,
 )
 from rye.cli.terminal import (
     Terminal,
@@ -35,24 +28,18 @@ from rye.cli.terminal import (
     ask_passphrase,
     note,
     require_yes,
-    say,
     say_json,
     say_raw,
     show,
 )
 from rye.errors import NotFoundError, SigningError
-from rye.options.search import SIGNED_SPACE
 from rye.registry.where import Where
 
 if TYPE_CHECKING:
     from rye.cli.progress import IndexProgress
-    from rye.keyring.jobs import PlannedFile
-    from rye.keyring.lists import ListSigned
-    from rye.keyring.plan import Confirm, SigningPlan, SignReport
     from rye.keyring.private import Keyring, Passphrase
 
 
-_MOST_OF_A_POLICY: Final = 1 << 20
 _SECTION: Final = re.compile(r"\s*\[\s*(\w+)\s*\]")
 _USER_NAME: Final = re.compile(r"\s*name\s*=\s*\"?([^\"#;\n]+)", re.IGNORECASE)
 """A section of git's settings, and the name in its section ``user``."""
@@ -64,220 +51,12 @@ owner_option = option(
     help="Owner in the trust file; by default `user.name` of your git settings, else your login",
 )
 _own_trust = flag(
-    "--trust/--no-trust",
+    *("trust", "--add-trust/--no-trust"),
     default=None,
     help="Also write your trust file for it; by default for the first key, and for a limited one",
 )
 _replace = flag("--force", help="Replace an existing file; if a key would be lost, show it and ask")
-_lose = flag("--yes", "-y", help="With `--force`: do not ask, even if a key is lost")
-
-
-@command("sign")
-@targets
-@engine_option(SIGNED_SPACE)
-@flag("every", "--all", help="Sign every item of the space")
-@option(
-    "--key",
-    metavar="NAME|FILE",
-    help="Key to sign with; by default `RYE_SIGNING_KEY`, else your `private_key`",
-    completes="key",
-)
-@flag("--ssh", help="Sign with `~/.ssh/id_ed25519`, through ssh-keygen; another SSH key is `--key ssh:FILE`")
-@option(
-    "--audience",
-    metavar="NAME",
-    help="Sign the project's items for this audience; by default `RYE_AUDIENCE`",
-    notes="see `rye/trust`",
-)
-@flag("--dry-run", help="Say what would be signed, and change nothing")
-@flag("--check", help="List what this key has not validly signed, and exit with 1 if there is anything")
-@flag("--force", help="Also sign what is validly signed")
-@flag("--allow-hidden", help="Also sign files with hidden text")
-@option(
-    "root",
-    "--bundle",
-    type=PATH,
-    metavar="DIR",
-    help="Sign the items and the list of this bundle, and write the trust file of the key into it",
-)
-@flag("--new-key", help="With `--bundle`: sign with a new key, and discard its private half")
-@option(
-    "--owner",
-    metavar="NAME",
-    help="With `--bundle`: owner in the trust file; by default the owner of your key, else the name of the folder",
-)
-@flag("as_list", "--list", help="Sign the list of all files of the space, or of the `--bundle`")
-@flag("--add", help="With `--list`: add your signature to the present list")
-@option("--expires", type=int, metavar="DAYS", help="With `--list`: days until it expires; by default 90")
-@flag("--forget", help="With `--list`: forget the number of the last list, and sign nothing")
-@flag("--yes", "-y", help="Do not ask; you have seen what is new, changed or signed by another key")
-@places("project", "trust")
-@json_flag
-def sign(target: tuple[str, ...], root: Path | None, **options: Any) -> int:
-    """Sign each TARGET: a type:id, where the id may contain * and ?; a scope such as tool.demo.*; or a path.
-
-    It validates everything first. If one item is invalid, it writes nothing.
-
-    With --list, rye.list in the root of the space or bundle names every file below it, and is signed. It also covers
-    files that can hold no signature.
-
-    Exit status: 0 signed, 1 --check found an item that is not signed, 2 error.
-    """
-    only_one("dry_run", "check")
-    if options.pop("ssh"):
-        refuse("key", because="with --ssh, which names the key")
-        options["key"] = "ssh:"
-    if options.pop("as_list"):
-        return _sign_list(root, options)
-    refuse("add", "expires", "forget", "trust", because="without --list")
-    for name in ("add", "expires", "forget", "trust"):
-        del options[name]
-    if options["check"]:
-        refuse("force", because="with --check, which writes nothing")
-    report = _sign_items(target, options) if root is None else _sign_bundle(root, options)
-    from rye.cli.render.keys import render_signed
-
-    render = partial(render_signed, dry_run=options["dry_run"] or options["check"])
-    answer(report, render, as_json=options["as_json"])
-    return 1 if options["check"] and any(item.changed for item in report.items) else 0
-
-
-def _sign_items(target: tuple[str, ...], options: dict[str, Any]) -> SignReport:
-    refuse("new_key", "owner", because="without --bundle DIR")
-    if options["every"]:
-        refuse("target", because="with --all")
-        target = ("*",)
-    if options["space"] != "project":
-        refuse("audience", because="with --space user: an audience is of a project's items")
-    where = take_where(options)
-    with progress_bar("signing") as progress:
-        done = where.open(progress).sign(
-            *target,
-            space=options["space"],
-            key=options["key"],
-            dry_run=options["dry_run"],
-            check=options["check"],
-            force=options["force"],
-            allow_hidden=options["allow_hidden"],
-            confirm=_agree(progress, options),
-            passphrase=unlock(progress),
-        )
-    if options["space"] != "project" or not done.fingerprint:
-        return done
-    from rye.registry.setup import warn_of_policy
-
-    return replace(done, warnings=(*done.warnings, *warn_of_policy(where.layout(), done.fingerprint)))
-
-
-def _agree(progress: IndexProgress, options: dict[str, Any]) -> Confirm:
-    """Return what shows the files that were not named, and asks whether to sign them."""
-
-    def confirm(plan: SigningPlan) -> None:
-        if not options["yes"]:
-            progress.clear()
-            _ask_to_sign(plan.unseen)
-
-    return confirm
-
-
-def _ask_to_sign(unseen: Sequence[PlannedFile]) -> None:
-    """Show files and ask whether to sign them.
-
-    Raises:
-        SigningError: ``confirmation-needed``.
-    """
-    from rye.cli.render.keys import render_unseen
-    from rye.keyring.jobs import with_authors
-
-    show((), render_unseen(with_authors(unseen), Terminal.of(sys.stderr)))
-    require_yes(
-        "You answer for what you sign. Sign them?", hint="read them; then name each one, or: the same with --yes"
-    )
-
-
-_NOT_OF_LISTS = ("target", "every", "check", "force", "new_key", "owner")
-
-
-def _sign_list(root: Path | None, options: dict[str, Any]) -> int:
-    """Sign the list of a space or bundle, and return the exit status."""
-    refuse(*_NOT_OF_LISTS, because="with --list, which names every file")
-    only_one("add", "expires", "forget")
-    if root is not None or options["space"] == "user":
-        refuse("audience", because="without --space project: an audience is of a project")
-    from rye.cli.render.keys import render_list
-    from rye.keyring.lists import find_root, sign_list
-    from rye.keyring.private import Keyring
-    from rye.spaces.lists import forget_seen, list_folder
-
-    where = take_where(options)
-    layout, place = find_root(where.layout(), space=options["space"], bundle=root)
-    if options["forget"]:
-        folder = list_folder(place) or place.path
-        if not options["yes"]:
-            hint = "ask the owner of the list whether they began again; then: the same with --yes"
-            require_yes(f"Forget the last list that was seen in {inline(str(folder))}?", hint=hint)
-        say("forgotten" if forget_seen(folder) else "no list was seen here")
-        return 0
-    key = Keyring(layout, passphrase=ask_passphrase).signing_key(options["key"])
-
-    def confirm(plan: ListSigned) -> None:
-        if options["yes"]:
-            return
-        if plan.action == "add":
-            show((), render_list(plan, Terminal.of(sys.stderr), dry_run=True))
-            require_yes("Sign this list?", hint="review the files; then: the same with --yes")
-        else:
-            _ask_to_sign(plan.unseen)
-
-    trust = layout.load_trust(where.trust).trust
-    done = sign_list(
-        place,
-        key=key,
-        trust=trust,
-        days=options["expires"],
-        add=options["add"],
-        allow_hidden=options["allow_hidden"],
-        dry_run=options["dry_run"],
-        confirm=confirm,
-    )
-    answer(done, partial(render_list, dry_run=options["dry_run"]), as_json=options["as_json"])
-    return 0
-
-
-def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
-    refuse(
-        "target",
-        "every",
-        "space",
-        "check",
-        "project",
-        "audience",
-        because="with --bundle, which signs everything in DIR that is not validly signed",
-    )
-    if options["new_key"]:
-        refuse("key", because="with --new-key, which makes one")
-    from rye.keyring.private import Keyring
-    from rye.keyring.sign_items import sign_bundle
-
-    owner, key, trust = options["owner"] or Path(os.path.realpath(root)).name, None, None
-    with progress_bar("signing") as progress:
-        if not options["new_key"]:
-            keyring = Keyring(take_where(options).layout(), passphrase=unlock(progress))
-            key = keyring.signing_key(options["key"], force=options["force"])
-            mine = keyring.own_entry(key.public)
-            owner = options["owner"] or (mine.owner if mine else "") or owner
-            trust = keyring.trust.load().trust
-        return sign_bundle(
-            root,
-            owner=owner,
-            key=key,
-            trust=trust,
-            force=options["force"],
-            allow_hidden=options["allow_hidden"],
-            dry_run=options["dry_run"],
-            confirm=_agree(progress, options),
-            progress=progress,
-        )
+_lose = flag("--yes", "-y", help="Do not ask, even if `--force` loses a key")
 
 
 def unlock(progress: IndexProgress) -> Passphrase:

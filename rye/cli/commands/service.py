@@ -85,9 +85,9 @@ _Outcome: TypeAlias = tuple[dict[str, Any], Iterable[str], Sequence[str], int]
 @option("--scope", "-s", default="*", metavar="SCOPE", help="Types and namespaces, as for `rye search`")
 @engine_option(SHARDS)
 @engine_option(REPLICAS)
-@flag("--dry-run", help="List what would be added, changed or removed, and send nothing")
+@flag("--dry-run", help="Say what would be added, changed or removed, and send nothing")
 @flag("--repair", help="Compare each document with its item, and send what differs")
-@flag("--yes", "-y", help="Also remove more than a tenth of the owner's items")
+@flag("--yes", "-y", help="Do not ask, even if more than a tenth of the owner's items are removed")
 @places("project", "bundles", "clients")
 @json_flag
 def publish(**options: Any) -> int:

@@ -108,7 +108,7 @@ def bundle(bundle: str, **options: Any) -> int:
 @trust.command("remove")
 @_keys
 @engine_option(TRUST_SPACE, "`user` or `project`")
-@flag("--force", help="Also remove a trust file that revokes its key; the key may then count again")
+@flag("force", "--revoked", help="Also remove a trust file that revokes its key; the key may then count again")
 @_sure
 @places("project")
 @json_flag
@@ -137,8 +137,8 @@ def revoke(key: tuple[str, ...], **options: Any) -> int:
 
 @trust.command("endorse")
 @words("file", required=True)
-@option("signer", "--key", "-k", metavar="NAME|FILE", help="Your key; by default that of `rye sign`", completes="key")
-@flag("--dry-run", help="Show the key, and change nothing")
+@option("--key", metavar="NAME|FILE", help="Your key; by default that of `rye sign`", completes="key")
+@flag("--dry-run", help="Say whose key it is, and change nothing")
 @_yes
 @places("project")
 @json_flag
@@ -151,7 +151,7 @@ def endorse(file: tuple[str, ...], **options: Any) -> int:
     keyring = _keyring(options)
     if options["dry_run"]:
         return _report([keyring.trust.endorse(path, None) for path in file], options)
-    key = keyring.signing_key(options["signer"])
+    key = keyring.signing_key(options["key"])
     return _change(file, lambda path: keyring.trust.endorse(path, key), options)
 
 

@@ -53,7 +53,7 @@ def test_without_a_user_space_either_the_error_says_what_to_set(homeless: Worksh
 def test_a_list_is_checked_though_its_record_cannot_be_kept(homeless: Workshop) -> None:
     """State that cannot be kept is a note of the report; the check itself is not lost."""
     assert homeless.run("keys", "generate").status == 0
-    done = homeless.run("sign", "--list", "--yes")
+    done = homeless.run("sign", "list", "--yes")
     assert done.status == 0, done.err
     checked = homeless.run("verify", "--space", "project")
     assert "no home folder" in checked.out + checked.err

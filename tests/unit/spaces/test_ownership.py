@@ -54,7 +54,7 @@ def test_a_project_of_others_is_searched_with_a_warning_and_not_signed_in(
     for words in (
         ["sign", "--yes", "--all"],
         ["sign", "--yes", "--all", "--project", str(sim.project)],
-        ["sign", "--yes", "--list"],
+        ["sign", "list", "--yes"],
     ):
         assert main(words) == 2
         assert "unsafe-owner" in capsys.readouterr().err
@@ -118,7 +118,7 @@ def test_a_file_or_folder_of_others_in_an_own_project_is_named(
         (named,) = [text for text in warnings if "unsafe-owner" in text]
         assert f"in {sim.root('project')}, {place} " in named
     assert main(["sign", "--yes", "--all"]) == 2
-    assert main(["sign", "--yes", "--list"]) == 2
+    assert main(["sign", "list", "--yes"]) == 2
     monkeypatch.setenv("RYE_SAFE_FOLDERS", str(sim.root("project") / "tools"))
     assert not any("unsafe-owner" in text for text in (*registry.verify().warnings, *registry.search("hello").warnings))
     assert main(["sign", "--yes", "--all"]) == 0

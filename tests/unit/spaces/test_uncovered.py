@@ -114,7 +114,7 @@ def test_attack_a_command_and_a_hook_of_a_signed_plugin_are_changed(tmp_path: Pa
         (plugin / path).parent.mkdir(parents=True, exist_ok=True)
         (plugin / path).write_text(text)
     assert shop.run("keys", "generate").status == 0
-    assert shop.run("sign", "--yes", "--bundle", str(plugin), "--owner", "me").status == 0
+    assert shop.run("sign", "bundle", "--yes", str(plugin), "--owner", "me").status == 0
     done = shop.run("verify", str(plugin), "--strict")
     assert (done.status, "2 items: 2 trusted" in done.out) == (0, True)
     (plugin / "hooks").mkdir()

@@ -131,9 +131,9 @@ def parse(words: list[str]) -> Mapping[str, object]:
     """Let the real command line take the words of a command apart; nothing is run."""
     command: click.Command = root
     while isinstance(command, click.Group):
-        found = command.get_command(click.Context(command), words[0])
+        _, found, words = command.resolve_command(click.Context(command), words)
         assert found is not None, words
-        command, words = found, words[1:]
+        command = found
     return command.make_context(command.name, list(words)).params
 
 

@@ -34,7 +34,7 @@ def test_each_file_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("RYE_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.chdir(lay(sim.project, FILES))
     assert main(["keys", "generate"]) == 0
-    assert main(["sign", "--all", "--yes"]) == main(["sign", "--list", "--yes"]) == 0
+    assert main(["sign", "--all", "--yes"]) == main(["sign", "list", "--yes"]) == 0
     opened, real = Counter[str](), os.open
 
     def count(path: str, flags: int, *rest: int, **options: int) -> int:
