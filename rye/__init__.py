@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from rye.trust.model import Signature, Verdict
     from rye.verify.policy import Policy
     from rye.verify.report import Finding, Unchecked, VerifiedItem, VerifyReport
-    from rye.verify.run import Verification
 
 __all__ = [
     "ArgumentError",
@@ -79,7 +78,6 @@ __all__ = [
     "Unchecked",
     "VectorReport",
     "Verdict",
-    "Verification",
     "VerifiedItem",
     "VerifyReport",
     "Why",
@@ -112,7 +110,6 @@ _HOMES = {
     "Unchecked": "rye.verify.report",
     "VectorReport": "rye.index.vectors",
     "Verdict": "rye.trust.model",
-    "Verification": "rye.verify.run",
     "VerifiedItem": "rye.verify.report",
     "VerifyReport": "rye.verify.report",
     "Why": "rye.search.explain",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
@@ -66,8 +66,7 @@ if TYPE_CHECKING:
     from rye.search.results import SectionResponse
     from rye.spaces.lists import ListReport
     from rye.verify.policy import Policy
-    from rye.verify.report import VerifyReport
-    from rye.verify.run import Verification
+    from rye.verify.report import Entry, VerifyReport
 
 _EMBED_SECONDS = EMBED_SECONDS._replace(name="embed_seconds")
 _DAYS = Parameter("For how many days it is valid", 90, low=1, name="days", kind="integer")
@@ -105,7 +104,7 @@ class Registry:
             it makes none and does not re-rank.
         index: Address of a registry on a cluster to search instead; what a cluster cannot do raises an error.
         may_choose_index: If ``index`` is None, take it from ``$RYE_INDEX`` or the user's settings.
-        only_trusted: Leave out all items but the trusted ones, except in :meth:`verify`, :meth:`check` and signing.
+        only_trusted: Leave out all items but the trusted ones, except in :meth:`verify` and signing.
 
     Raises:
         NotFoundError: The project folder, a bundle or a trust file does not exist.
@@ -440,48 +439,31 @@ class Registry:
         """
         return self._engine.skill(str(uri))
 
-    def verify(self, *targets: str, space: str | None = None, processes: int | None = 1) -> VerifyReport:
-        """Verify items from their bytes; compare roots that are verified completely with their signed lists.
-
-        Args:
-            targets: Scopes, ``type:id``, or paths of files and folders; none, or ``*``, means every item.
-            space: The space to verify, None for all. Paths are verified wherever they are. Without targets and space,
-                it is an error if there are no items except rye's own.
-            processes: How many processes may be used for many items; None for one per processor.
-
-        Raises:
-            ArgumentError: A target is none of these.
-        """
-        check_space(space or "all")
-        check(_PROCESSES, processes)
-        from rye.verify.run import start_verification
-
-        run = start_verification(
-            targets, self._layout, space=space, named_trust=self._named_trust, digests=True, processes=processes
-        )
-        return run.complete()
-
-    def check(
+    def verify(
         self,
         *targets: str,
         space: str | None = None,
         policy: Policy | PathLike | None = None,
         require_list: bool = False,
         strict: bool = False,
+        identifies: bool = False,
         processes: int | None = 1,
-    ) -> Verification:
-        """Verify items one after the other; the memory used does not grow with their number.
+        each: Callable[[Entry], None] | None = None,
+    ) -> VerifyReport:
+        """Verify items from their bytes; compare roots that are verified completely with their signed lists.
 
         Args:
-            targets: As for :meth:`verify`.
-            space: As for :meth:`verify`.
+            targets: Scopes, ``type:id``, or paths of files and folders; none, or ``*``, means every item.
+            space: The space to verify, None for all. Paths are verified wherever they are. Without targets and space,
+                it is an error if there are no items except rye's own.
             policy: The policy, or the YAML file with it; None requires the verdict ``trusted``.
             require_list: Report a project, user space or named bundle without a signed list.
             strict: Report a file that no signature and no list covers.
-            processes: As for :meth:`verify`.
-
-        Returns:
-            An iterator over items, findings and files that could not be checked; at its end it has a ``status``.
+            identifies: Give each finding the identity by which a policy accepts it; every byte that it is about is
+                read.
+            processes: How many processes may be used for many items; None for one per processor.
+            each: Called with each item, finding and file that could not be checked, as it comes; an exception from it
+                ends the verification.
 
         Raises:
             ArgumentError: A target or the policy is not valid.
@@ -493,7 +475,7 @@ class Registry:
         from rye.verify.policy import Policy
         from rye.verify.run import start_verification
 
-        return start_verification(
+        run = start_verification(
             targets,
             self._layout,
             space=space,
@@ -501,9 +483,12 @@ class Registry:
             policy=policy if policy is None or isinstance(policy, Policy) else as_path("policy", policy),
             require_list=require_list,
             strict=strict,
+            digests=True,
+            identifies=identifies,
             processes=processes,
             progress=self._progress,
         )
+        return run.complete(each)
 
     def sign(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
@@ -225,6 +225,9 @@ class Unchecked(Report):
         return self.message
 
 
+Entry = VerifiedItem | Finding | Unchecked
+"""What a verification yields: an item that is well, one that is not or a fault of a list, and what has no verdict."""
+
 Outcome = VerifiedItem | Unchecked
 """The result of reading one file."""
 
@@ -266,6 +269,7 @@ class VerifyReport(Report):
         lists: The report of the list of each space that was requested entirely, if it has or had one.
         repositories: The nested repositories with items, each counted by itself.
         status: 0 all well, 1 findings, 2 something could not be checked, or there was nothing to check.
+        found: Each finding with what to do about it; not in the JSON. Empty if the caller took them one by one.
     """
 
     items: tuple[VerifiedItem, ...]
@@ -277,6 +281,7 @@ class VerifyReport(Report):
     lists: tuple[ListReport, ...] = ()
     repositories: tuple[NestedRepository, ...] = ()
     status: int = 0
+    found: tuple[Finding, ...] = ()
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -284,5 +289,7 @@ class VerifyReport(Report):
         return tuple(unchecked.message for unchecked in self.unchecked)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the attributes and ``problems``."""
-        return Report.to_dict(self) | {"problems": list(self.problems)}
+        """Return the attributes but ``found``, and ``problems``."""
+        attributes = Report.to_dict(replace(self, found=()))
+        del attributes["found"]
+        return attributes | {"problems": list(self.problems)}

@@ -24,7 +24,7 @@ from rye.verify.advice import Adviser
 from rye.verify.facts import Beside, Fact, Note, Progress, facts
 from rye.verify.lists import Checked, check_lists
 from rye.verify.policy import EVERY_SPACE, NO_DEMAND, Demand, Fault, Policy, Signed, load_policy
-from rye.verify.report import Finding, NestedRepository, Unchecked, VerifiedItem, VerifyReport, Violation
+from rye.verify.report import Entry, Finding, NestedRepository, Unchecked, VerifiedItem, VerifyReport, Violation
 from rye.verify.repositories import check_repositories
 from rye.verify.subject import Subject, subject_of
 
@@ -98,7 +98,7 @@ class Verification:
             return 2
         return 1 if self.findings else 0
 
-    def __iter__(self) -> Iterator[VerifiedItem | Finding | Unchecked]:
+    def __iter__(self) -> Iterator[Entry]:
         """Yield every item or its finding, everything that could not be checked, and violations at the end."""
         beside, known = list[Beside](), dict[str, str]()
         for fact in self.facts:
@@ -210,20 +210,22 @@ class Verification:
             status=self.status,
         )
 
-    def complete(self, after_entry: Callable[[], None] = lambda: None) -> VerifyReport:
-        """Verify everything and return the result, without its findings.
+    def complete(self, each: Callable[[Entry], None] | None = None) -> VerifyReport:
+        """Verify everything and return the result with its items and findings.
 
         Args:
-            after_entry: Called after each entry; an exception from it ends the verification.
+            each: Called with each entry; an exception from it ends the verification.
         """
-        self.fixes, self.identities = None, self.identities if self.subject.policy.accepted else None
-        items = []
+        items, found = list[VerifiedItem](), list[Finding]()
         for entry in self:
-            after_entry()
+            if each is not None:
+                each(entry)
+            if isinstance(entry, Finding):
+                found.append(entry)
             item = entry.item if isinstance(entry, Finding) else entry
             if isinstance(item, VerifiedItem):
                 items.append(item)
-        return replace(self.report(), items=tuple(items))
+        return replace(self.report(), items=tuple(items), found=tuple(found))
 
 
 def _skill_of(item: VerifiedItem) -> str:
@@ -247,7 +249,7 @@ def start_verification(
     processes: int | None = 1,
     progress: Progress | None = None,
 ) -> Verification:
-    """Prepare the result of :meth:`rye.Registry.check`; the same arguments, and those of :func:`subject_of`.
+    """Prepare the verification of :meth:`rye.Registry.verify`; the same arguments, and those of :func:`subject_of`.
 
     ``identifies`` gives each finding its ``identity``, for which every byte that it is about is read. Each has one
     anyway if the policy accepts any.

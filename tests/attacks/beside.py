@@ -9,7 +9,6 @@ import shutil
 import pytest
 
 from rye.errors import SigningError
-from rye.verify.report import Finding
 from rye.verify.run import start_verification
 from tests.support.attacks import (
     HELLO,
@@ -39,8 +38,8 @@ def module_beside_a_tool(arena: Arena) -> Found:
     """What a signed tool imports or requires from beside it: named wherever the tool is looked at, if not a finding."""
     _write_beside(arena)
     registry = arena.sim.registry()
-    run = registry.check(space="project")
-    assert list(run)
+    run = registry.verify(space="project")
+    assert run.items
     for warnings in (run.warnings, registry.search("hello").warnings, registry.get("tool:demo/hello").warnings):
         assert all(rel.partition("lodash")[0] in "".join(warnings) for rel in _BESIDE)
     assert arena.verify().status == 0
@@ -92,8 +91,8 @@ def cached_code_that_nobody_checks(arena: Arena) -> Found:
 def _verify_code_cache(arena: Arena) -> Found:
     """Verify strictly; search, load and verify also name the code cache in a warning."""
     registry = arena.sim.registry()
-    run = registry.check(space="project")
-    assert list(run)
+    run = registry.verify(space="project")
+    assert run.items
     for warnings in (run.warnings, registry.search("hello").warnings, registry.get("tool:demo/hello").warnings):
         assert "__pycache__" in "".join(warnings)
     return arena.verify("--strict")
@@ -135,7 +134,7 @@ def files_where_rye_keeps_its_own(arena: Arena) -> Found:
     expected = sorted([*rels[:-1], "tools/demo/.git", "tools/demo/evil.py"])
     for strict in (True, False):
         run = start_verification((), arena.root()[0], space="project", strict=strict, require_list=not strict)
-        found = [each for each in run if isinstance(each, Finding)]
+        found = run.complete().found
         base = f"{arena.sim.root('project')}/"
         assert sorted(each.item.path.removeprefix(base) for each in found) == expected
     with pytest.raises(SigningError) as caught:

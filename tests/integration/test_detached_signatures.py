@@ -13,7 +13,7 @@ from rye.spaces.read import read_file
 from rye.spaces.signed import read_item, read_signed
 from rye.spaces.walk import stat_items
 from rye.trust.line import DETACHED_SUFFIX
-from rye.verify.report import Finding, VerifiedItem, Violation
+from rye.verify.report import Violation
 from tests.support.signed import ANN, EVE
 from tests.support.spacesim import SpaceSim
 
@@ -32,11 +32,9 @@ def sim(tmp_path: Path) -> SpaceSim:
 
 def code(registry: Registry, *texts: str, strict: bool = False) -> tuple[list[str], int, list[str]]:
     """Return the codes of items, the exit status and the codes of what may not be there."""
-    run = registry.check(*texts, space="project", strict=strict)
-    found = list(run)
-    entries = [entry.item if isinstance(entry, Finding) else entry for entry in found]
-    beside = [each.code for each in found if isinstance(each, Finding) and isinstance(each.item, Violation)]
-    return [each.signature.code for each in entries if isinstance(each, VerifiedItem)], run.status, beside
+    run = registry.verify(*texts, space="project", strict=strict)
+    beside = [each.code for each in run.found if isinstance(each.item, Violation)]
+    return [item.signature.code for item in run.items], run.status, beside
 
 
 def test_signing_writes_the_signature_and_leaves_the_file(sim: SpaceSim) -> None:
@@ -63,11 +61,11 @@ def test_a_signature_without_its_item_is_named(sim: SpaceSim) -> None:
     sim.add("project", DATA, TEXT)
     for rel in ("tools/demo/gone.json.sig", "tools/demo/a.py.sig", "tools/demo/a.bin.sig", "tools/demo/_b.json.sig"):
         sim.write("project", rel, b"x")
-    report = sim.registry().check(space="project").complete()
+    report = sim.registry().verify(space="project")
     (warning,) = (each for each in report.warnings if "stray" in each)
     assert "tools/demo/a.py.sig, tools/demo/gone.json.sig [stray-signature]" in warning
     assert report.status == 0
-    report = sim.registry().check("tool:demo/data", space="project").complete()
+    report = sim.registry().verify("tool:demo/data", space="project")
     assert not any("stray" in each for each in report.warnings)
     assert code(sim.registry(), strict=True) == (["ok"], 1, ["uncovered"] * 4)
 

@@ -11,7 +11,6 @@ from rye import ArgumentError, NotFoundError
 from rye.keyring.sign_items import sign_bundle
 from rye.trust.trust_entry import TrustScope
 from rye.trust.trust_file import parse_trust_file
-from rye.verify.report import Finding
 from tests.support.files import lay
 from tests.support.signed import ANN, EVE, PAT
 from tests.support.spacesim import SpaceSim
@@ -176,11 +175,11 @@ def test_an_audience_is_demanded_by_a_policy_too(sim: SpaceSim, tmp_path: Path) 
     shop = sim.registry(audience="acme/shop")
     shop.sign("*")
     with pytest.raises(ArgumentError, match="audience is 'acme/shop', the policy demands 'acme/ops'"):
-        shop.check(policy=policy)
-    run = sim.registry().check(space="project", policy=policy)
-    assert {each.code for each in run if isinstance(each, Finding)} == {"audience"}
+        shop.verify(policy=policy)
+    run = sim.registry().verify(space="project", policy=policy)
+    assert {each.code for each in run.found} == {"audience"}
     assert (run.status, run.findings) == (1, len(GOOD))
-    elsewhere = sim.registry().check(space="system", policy=policy).complete()
+    elsewhere = sim.registry().verify(space="system", policy=policy)
     assert "the audience 'acme/ops' is of a project, and no project is verified" in elsewhere.warnings
 
 

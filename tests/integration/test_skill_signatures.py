@@ -17,7 +17,6 @@ from rye.spaces.model import Root, Space
 from rye.spaces.signed import read_signed
 from rye.trust.list import SKILL_SIGNATURE
 from rye.verify.policy import accept_findings
-from rye.verify.report import Finding
 from tests.support.spacesim import SpaceSim
 
 FILES = {
@@ -176,8 +175,8 @@ def test_attack_what_the_signature_leaves_out_is_uncovered(skills: Skills, path:
     """A repository of its own in a signed skill brings hooks that git runs; a strict verification names it."""
 
     def findings() -> list[tuple[str, str]]:
-        run = skills.registry().check(str(skills.folder), strict=True)
-        return [(entry.code, entry.item.id) for entry in run if isinstance(entry, Finding)]
+        run = skills.registry().verify(str(skills.folder), strict=True)
+        return [(entry.code, entry.item.id) for entry in run.found]
 
     assert findings() == []
     skills.write(path, "evil\n")
@@ -215,12 +214,12 @@ CHANGES: dict[str, tuple[str, Callable[[Path], object]]] = {
 def test_attack_a_second_skill_changed_beside_an_accepted_one(skills: Skills, tmp_path: Path) -> None:
     """A finding accepted of one skill accepts no further change of it, and none of another."""
     policy, first = tmp_path / "policy.yaml", skills.write("pdf/forms.md", "# Other\n")
-    (finding,) = (each for each in skills.registry().check(str(skills.folder)) if isinstance(each, Finding))
+    (finding,) = skills.registry().verify(str(skills.folder), identifies=True).found
     assert finding.identity
     accept_findings(policy, [finding.identity])
 
     def status() -> int:
-        return skills.registry().check(str(skills.folder), policy=policy).complete().status
+        return skills.registry().verify(str(skills.folder), policy=policy).status
 
     assert status() == 0
     skills.write("doc/forms.md", "# Other\n")
@@ -274,9 +273,9 @@ def test_what_gh_writes_into_a_signed_skill_has_a_reason_of_its_own(tmp_path: Pa
         "---\ndescription: Fill forms\nmetadata:\n    github-repo: https://github.com/a/b\nname: pdf\n---\n\n# PDF\n"
     )
     skills.write("pdf/SKILL.md", stated)
-    findings = [entry for entry in skills.registry().check("directive:pdf", "tool:pdf/*") if isinstance(entry, Finding)]
+    findings = skills.registry().verify("directive:pdf", "tool:pdf/*").found
     assert [(entry.item.ref, entry.code) for entry in findings] == [("directive:pdf", "skill-rewritten")]
     assert "gh skill" in findings[0].reason
     skills.write("pdf/forms.md", "# Other\n")
-    (finding,) = [entry for entry in skills.registry().check("directive:pdf") if isinstance(entry, Finding)]
+    (finding,) = skills.registry().verify("directive:pdf").found
     assert finding.code == "skill-changed"

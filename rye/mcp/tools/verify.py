@@ -60,8 +60,8 @@ def _verify(work: Work, registry: Registry, arguments: Mapping[str, Any]) -> Ver
 
     targets = _targets(registry, arguments["item"], arguments["space"])
     everything = targets == read_target("*")
-    run = registry.check(*(() if everything else targets), space=arguments["space"])
-    report = run.complete(work.call.check)
+    given, every = arguments["space"], () if everything else targets
+    report = registry.verify(*every, space=given, each=lambda _: work.call.check())
     unchecked = tuple(verdict for verdict in report.unchecked if verdict.code != "no-match")
     if not report.items and not unchecked and not everything:
         message = f"nothing matches {arguments['item']!r} in space {arguments['space']}"

@@ -12,7 +12,6 @@ import pytest
 from rye.errors import ItemError
 from rye.spaces.model import Root, Space
 from rye.spaces.skills_lock import folder_hash, read_lock
-from rye.verify.report import Finding
 from tests.support.files import lay
 from tests.support.spacesim import SpaceSim
 
@@ -81,11 +80,11 @@ def test_a_skill_that_differs_or_is_missing_is_named_with_its_source(sim: SpaceS
     if code == "lock-missing":
         shutil.rmtree(folder)
         sim.write("project", "knowledge/a.md", "# A\n")
-    run = sim.registry().check(space="project")
-    assert "trusted" not in {str(getattr(each, "verdict", "")) for each in run}
+    run = sim.registry().verify(space="project")
+    assert "trusted" not in {item.verdict for item in run.items}
     named = [text for text in run.warnings if "skills-lock.json" in text]
     assert [("acme/skills#v2" in text, code in text) for text in named] == ([(True, True)] if code else [])
-    strict = [each.code for each in sim.registry().check(space="project", strict=True) if isinstance(each, Finding)]
+    strict = [each.code for each in sim.registry().verify(space="project", strict=True).found]
     assert [each for each in strict if each.startswith("lock-")] == ([code] if code else [])
 
 

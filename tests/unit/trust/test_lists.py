@@ -34,7 +34,6 @@ from rye.trust.list import (
 )
 from rye.trust.trust_entry import TrustEntry, TrustScope
 from rye.trust.trust_set import TrustSet
-from rye.verify.report import Finding
 from tests.support.files import lay
 from tests.support.signed import ANN, BEA, EVE, list_place, place, sign
 from tests.support.spacesim import SpaceSim
@@ -363,8 +362,8 @@ def test_a_repository_of_skills_is_covered_by_a_list_at_its_top(sim: SpaceSim) -
     assert registry.get("directive:pdf").signature.code == "ok-list"
     assert {each.signature.code for each in registry.verify(str(folder)).items} == {"ok-list"}
     lay(folder, {"skills/pdf/SKILL.md": SKILL + "Evil.\n", "hooks/hooks.json": "{}"})
-    run = Registry(sim.project, user=sim.user, bundles=()).check(str(folder))
-    assert sorted(each.code for each in run if isinstance(each, Finding)) == ["file-added", "list-changed"]
+    run = Registry(sim.project, user=sim.user, bundles=()).verify(str(folder))
+    assert sorted(each.code for each in run.found) == ["file-added", "list-changed"]
 
 
 def test_the_vector_of_the_specification_holds() -> None:

@@ -113,6 +113,6 @@ def test_what_a_finding_is_about_is_read_only_for_its_identity(tmp_path: Path, m
 
     monkeypatch.setattr("rye.verify.accepted._of_file", read)
     assert (identified(identifies=False), opened) == ([False], [])
-    start_verification((), layout, space="project", without=(), strict=True).complete()
+    start_verification((), layout, space="project", without=(), strict=True, identifies=False).complete()
     assert opened == []
     assert (identified(identifies=True), len(opened)) == ([True], 1)

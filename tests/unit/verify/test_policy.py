@@ -108,7 +108,7 @@ def test_an_audience_is_demanded_of_every_item_of_a_project() -> None:
     items = (item(audience="acme/ops"), item(audience="acme/shop"), item())
     elsewhere = tuple(each._replace(root=Root(Space.USER, each.root.path)) for each in items)
     run = verification(*items, *elsewhere, policy=Policy(Demand(spaces=EVERY_SPACE)), audience="acme/ops")
-    found = [(each.code, each.reason) for each in run if isinstance(each, Finding)]
+    found = [(each.code, each.reason) for each in run.complete().found]
     assert found == [
         ("audience", "for the audience 'acme/shop'; 'acme/ops' is demanded here"),
         ("audience", "for no audience; 'acme/ops' is demanded here"),
@@ -200,7 +200,7 @@ def test_a_policy_is_for_items_of_projects_unless_it_names_spaces(tmp_path: Path
     policy = load_policy(written(tmp_path, f"formats: v1\n{text}"))
     items = [item(f"a/{space}", space=space) for space in EVERY_SPACE]
     run = verification(*items, policy=policy, now=NOW)
-    assert {each.item.space for each in run if isinstance(each, Finding)} == spaces
+    assert {each.item.space for each in run.complete().found} == spaces
     assert run.warnings == ()
     others = [each for each in items if each.space not in spaces]
     run = verification(*others, policy=policy, now=NOW)
@@ -215,7 +215,7 @@ def test_a_policy_is_for_a_bundle_that_the_caller_names() -> None:
     assert policy.demand(bundled) is None
     assert policy.demand(bundled, is_named=True) == policy.default
     run = verification(bundled, policy=policy, named=(bundled.root,))
-    assert [each.code for each in run if isinstance(each, Finding)] == ["format"]
+    assert [each.code for each in run.complete().found] == ["format"]
 
 
 Change = Callable[[Path], object]
@@ -234,15 +234,14 @@ def test_attack_an_accepted_file_turned_into_something_else(tmp_path: Path, sim:
     """An unsigned file that is accepted, then renamed to ``.sh``, made executable or replaced by a link: a finding."""
     path, policy = sim.write("project", "tools/x/legacy.py", "#!/bin/sh\necho old\n"), tmp_path / "policy.yaml"
     path.chmod(0o644)
-    (finding,) = sim.registry().check(space="project")
-    assert isinstance(finding, Finding)
+    (finding,) = sim.registry().verify(space="project", identifies=True).found
     assert finding.identity
     assert finding.identity[:3] == (".ai/tools/x/legacy.py", "100644", "no-envelope")
     accept_findings(policy, [finding.identity])
 
     def findings() -> int:
-        run = sim.registry().check(space="project", policy=policy)
-        return len([each for each in run if isinstance(each, Finding) and not each.accepted])
+        run = sim.registry().verify(space="project", policy=policy)
+        return len([each for each in run.found if not each.accepted])
 
     path.chmod(0o664)  # as another umask has it
     assert findings() == 0
@@ -256,7 +255,7 @@ def test_attack_a_revoked_key_among_the_signers_of_a_policy(tmp_path: Path, sim:
     policy = written(tmp_path, f"signers: {ANN.public.fingerprint}\n")
 
     def codes_of() -> list[str]:
-        return [each.code for each in sim.registry().check(space="project", policy=policy) if isinstance(each, Finding)]
+        return [each.code for each in sim.registry().verify(space="project", policy=policy).found]
 
     sim.trust(ANN)
     assert codes_of() == []
@@ -283,12 +282,12 @@ def test_a_list_meets_the_demands_or_gives_a_code(
     sim.add("project", "knowledge/a.md", "# A\n")
     policy = tmp_path / "policy.yaml"
     policy.write_text(f"list: {demand}\n")
-    before = [each.code for each in sim.registry().check(space="project", policy=policy) if isinstance(each, Finding)]
+    before = [each.code for each in sim.registry().verify(space="project", policy=policy).found]
     assert before == ["list-missing"]
     monkeypatch.setenv("USER_SPACE", str(sim.user))
     sim.registry().sign_list()
-    run = sim.registry().check(space="project", policy=policy)
-    assert [entry.code for entry in run if isinstance(entry, Finding)] == codes
+    run = sim.registry().verify(space="project", policy=policy)
+    assert [entry.code for entry in run.found] == codes
     assert [change.code for change in run.lists[0].errors] == codes, "the line on the list counts them, too"
 
 
@@ -318,8 +317,8 @@ def test_attack_two_signatures_of_one_key_on_a_list_are_one_signer(
     """A line written twice, or once more for another audience, adds no signer."""
     policy = written(tmp_path, "list: {signers: 2}\n")
     listed(listing, lines=lines)
-    found = listing.registry().check(space="project", policy=policy)
-    assert "list-signers" in [each.code for each in found if isinstance(each, Finding)]
+    report = listing.registry().verify(space="project", policy=policy)
+    assert "list-signers" in [each.code for each in report.found]
 
 
 def test_attack_a_line_for_another_audience_does_not_count(tmp_path: Path, listing: SpaceSim) -> None:
@@ -331,16 +330,16 @@ def test_attack_a_line_for_another_audience_does_not_count(tmp_path: Path, listi
         "project", "rye.list", add_signature(body, origin=list_place(), key=BEA, audience="acme/shop", now=SIGNED)
     )
     policy = written(tmp_path, "audience: acme/ops\nlist: {signers: 2}\n")
-    found = listing.registry().check(space="project", policy=policy)
-    assert "list-signers" in [each.code for each in found if isinstance(each, Finding)]
+    report = listing.registry().verify(space="project", policy=policy)
+    assert "list-signers" in [each.code for each in report.found]
 
 
 def test_attack_a_key_limited_to_tools_signs_a_whole_list(listing: SpaceSim) -> None:
     """Verification and search agree: the list does not count, and what it names is not trusted."""
     listing.trust(BEA, patterns=("knowledge:*",))
     listed(listing, key=BEA)
-    run = listing.registry().check(space="project")
-    assert {each.code for each in run if isinstance(each, Finding)} == {"limited", "list-signer"}
+    run = listing.registry().verify(space="project")
+    assert {each.code for each in run.found} == {"limited", "list-signer"}
     (hit,) = listing.registry().search("a", space="project").results
     assert (hit.signature.verdict, hit.signature.code) == (Verdict.UNTRUSTED, "limited")
 
@@ -349,12 +348,12 @@ def test_attack_an_accepted_finding_about_a_list_hides_the_next_list(tmp_path: P
     """What is accepted is one list, byte for byte."""
     policy = tmp_path / "policy.yaml"
     listed(listing, key=EVE)
-    known = listing.registry().check(space="project")
-    accept_findings(policy, [each.identity for each in known if isinstance(each, Finding) and each.identity])
+    known = listing.registry().verify(space="project", identifies=True)
+    accept_findings(policy, [each.identity for each in known.found if each.identity])
 
     def codes_of() -> list[str]:
-        run = listing.registry().check(space="project", policy=policy)
-        return [each.code for each in run if isinstance(each, Finding) and not each.accepted]
+        run = listing.registry().verify(space="project", policy=policy)
+        return [each.code for each in run.found if not each.accepted]
 
     assert codes_of() == []
     listed(listing, key=EVE, number=2)
