@@ -19,6 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 from rye._text import as_word, block, inline
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, QueryError, RyeError
+from rye.options.model import ParameterError
 from rye.surface.hits import view_of
 from rye.surface.text import (
     error_notes,
@@ -230,14 +231,19 @@ def listed_notes(mark: Mark, word: str, texts: Sequence[str], where: str) -> Ite
 
 
 def error_text(error: RyeError) -> str:
-    """Return an error as text: code, message, the place in the query, and what to do."""
+    """Return an error as text: code, message, the place in the query, and what to do.
+
+    An error of a query or an argument that names no item or field of one is rye's own words and what the caller wrote,
+    so it needs no mark. Any other may quote a file.
+    """
     lines, mark = list[str](), Mark()
+    is_own = isinstance(error, (ParameterError, QueryError)) and not error.details.get("nearest")
     for label, text in error_notes(error):
         if label == "place":
             assert isinstance(error, QueryError)
             lines += [f"  {line}" for line in block(error.caret()).splitlines()]
         elif label:
-            lines.append(mark.line(f"{label}:", text))
+            lines.append(f"{label}: {short(text, MAX_TEXT)}" if is_own else mark.line(f"{label}:", text))
         elif len(lines) <= _PROBLEMS:
             lines.append(mark.line(" ", text))
     return mark.answer(lines)

@@ -163,6 +163,16 @@ def test_no_line_of_an_error_comes_from_an_item(shared: Session, tool: str, give
     assert result.structured_content["notice"] == NOTICE
 
 
+def test_an_error_about_the_call_itself_is_words_of_the_server(shared: Session) -> None:
+    """What is wrong with a query or an option needs no mark, so the hint is no mere data; the name of an item does."""
+    for given in ({"query": "(a b", "options": {"relax": False}}, {"query": "a", "limit": 0}):
+        said = text_of(shared.call("rye_search", **given))
+        assert _MARK.search(said) is None
+        assert "\nhint: " in said
+    said = text_of(shared.call("rye_load", item="no/such"))
+    assert _MARK.search(said)
+
+
 def test_an_id_can_be_copied_from_the_text_of_an_answer(shared: Session) -> None:
     """Also where it is written out as one word."""
     word = as_word(f"knowledge:{NAME}")
