@@ -123,7 +123,10 @@ def named_bundle(folder: Path) -> tuple[Root, ...]:
 
 def is_own(root: Root) -> bool:
     """Return whether a root is the folder of rye's own items; decided by path, because a package can claim any id."""
-    return root.space is Space.SYSTEM and real_path(root.path) == real_path(items_root())
+    try:
+        return root.space is Space.SYSTEM and root.path.samefile(items_root())
+    except OSError:
+        return False
 
 
 class RootCollector:
