@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, Protocol
 
 from rye.errors import ItemError
 from rye.index.reader import Reader
+from rye.index.refresh import Progress
 from rye.items.clients import SKILL_FILE
 from rye.items.model import TYPE_NAMES, ItemType
 from rye.items.provenance import RECORDS
@@ -93,7 +94,13 @@ class Searcher(Protocol):
 
 
 def diagnose(
-    reader: Reader, roots: Iterable[Root], trust: TrustSet, engine: Searcher, *, warnings: tuple[str, ...]
+    reader: Reader,
+    roots: Iterable[Root],
+    trust: TrustSet,
+    engine: Searcher,
+    *,
+    warnings: tuple[str, ...],
+    progress: Progress | None = None,
 ) -> DoctorReport:
     """Return what an agent can find in the project and the user's space, and the problems.
 
@@ -103,6 +110,7 @@ def diagnose(
         trust: The trusted keys.
         engine: Runs searches.
         warnings: The warnings of the spaces.
+        progress: Called with the skills compared, the skills to compare, and what is done.
     """
     findings = list[Diagnosis]()
     own = [root for root in roots if root.space is not Space.SYSTEM]
@@ -116,7 +124,7 @@ def diagnose(
         *_tampered(items),
         *(_cut(report) for report in listings if report.cut),
         *_descriptions(skills),
-        *_competing(skills, engine),
+        *_competing(skills, engine, progress),
         *_same_names(copies),
         *_broken(reader, trust, items),
         *_sources(copies),
@@ -241,10 +249,12 @@ def _descriptions(skills: Iterable[_Item]) -> Iterator[Diagnosis]:
             yield Diagnosis(code, refs, CODES[code], fix, affected[0].file)
 
 
-def _competing(skills: Sequence[_Item], engine: Searcher) -> Iterator[Diagnosis]:
+def _competing(skills: Sequence[_Item], engine: Searcher, progress: Progress | None) -> Iterator[Diagnosis]:
     """Yield skills that are not the first hit for their own description, and pairs of near-duplicates."""
     by_ref, pairs = {item.ref: item for item in skills}, set[tuple[str, str]]()
-    for item in skills:
+    for done, item in enumerate(skills):
+        if progress is not None:
+            progress(done, len(skills), "skills")
         text = " ".join(without_others(item.read.item.description).split()[:_QUERY_WORDS])
         hits = [ref for ref in engine.ranked(_request(text)) if ref in by_ref] if text else []
         pairs |= {(item.ref, ref) for ref in hits if ref != item.ref}

@@ -24,6 +24,7 @@ from rye.trust.model import Verdict
 from rye.trust.trust_store import system_clock
 
 if TYPE_CHECKING:
+    from rye.index.refresh import Progress
     from rye.registry.diagnosis import DoctorReport
     from rye.registry.relations import Relations
     from rye.registry.reports import LoadedItem
@@ -273,13 +274,13 @@ class LocalEngine:
 
         return self.ask(lambda state: stats_of(state, space))
 
-    def diagnose(self) -> DoctorReport:
+    def diagnose(self, progress: Progress | None = None) -> DoctorReport:
         """Return which skills of the project and the user an agent can find, and the problems."""
         from rye.registry.doctor import diagnose
 
         def work(state: State) -> DoctorReport:
-            engine = _OfState(state, self._context)
-            return diagnose(state.with_own, state.layout.roots, state.trust.trust, engine, warnings=state.warnings)
+            engine, roots, trust = _OfState(state, self._context), state.layout.roots, state.trust.trust
+            return diagnose(state.with_own, roots, trust, engine, warnings=state.warnings, progress=progress)
 
         return self.ask(work)
 

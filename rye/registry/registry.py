@@ -95,7 +95,8 @@ class Registry:
             takes ``$RYE_AUDIENCE``, an empty text accepts signatures with or without any audience.
         clients: Names of agents, such as ``claude``, whose folders are searched beside ``.ai``; ``["none"]`` for none,
             None for ``$RYE_CLIENTS``, else all.
-        progress: Called with (files done, files to do, source) while files are indexed, verified or signed.
+        progress: Called with (files done, files to do, source) while files are indexed, verified or signed, and with
+                (skills done, skills to do, ``skills``) while :meth:`doctor` compares them.
         cancelled: Called often during indexing, in the thread that asked for it; returning True stops indexing
             promptly.
         embedder: What turns texts into vectors: ``wordllama``, ``none``, ``ollama:MODEL@URL``, ``openai:MODEL@URL``, or
@@ -545,7 +546,7 @@ class Registry:
 
         It uses neither network nor key, and ignores items on a cluster.
         """
-        return self._local.diagnose()
+        return self._local.diagnose(self._progress)
 
     def stats(self, space: str = "all") -> Stats:
         """Return how many items each space root has, by type and by verdict."""

@@ -39,7 +39,7 @@ def doctor(folder: Path | None, **options: Any) -> int:
     if folder is not None:
         refuse("project", because="with FOLDER")
         options["project"] = folder
-    report = ask(take_where(options), lambda registry: registry.doctor())
+    report = ask(take_where(options), lambda registry: registry.doctor(), doing="examining")
     if form == "sarif":
         from rye.cli.render.doctor import render_sarif
 
