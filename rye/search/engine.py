@@ -53,6 +53,7 @@ class MatchedPage(NamedTuple):
         docs: The items.
         exact: The items whose id or name the query gives.
         hidden: How many items were hidden, by state.
+        replaced: A sentence for each hidden item that the query names.
         similar: Their similarity scores; None if only words score them.
         partial: Whether a few items have every word, and these are the best partial matches.
     """
@@ -62,6 +63,7 @@ class MatchedPage(NamedTuple):
     docs: Docs
     exact: Ints
     hidden: Mapping[str, int]
+    replaced: tuple[str, ...] = ()
     similar: SemanticScores | None = None
     partial: bool = False
 
@@ -101,7 +103,6 @@ class Search:
         self.backend = Backend(context)
         self.binder = Binder(self.request, self.backend.metadata_keys, self._dropped)
         self._dictionary = self.backend.dictionary(request.level)
-        self._replaced: list[str] = []
         self._relaxed: Relaxed | None = None
         self._has_no_embedder = False
 
@@ -173,7 +174,7 @@ class Search:
             total=max(total - (len(hits) - len(page.results)), 0),
             offset=request.offset,
             stage=stage,
-            warnings=(*warnings, *self._replaced, *page.warnings),
+            warnings=(*warnings, *answer.matched.replaced, *page.warnings),
             stale=page.is_outdated,
             next_offset=end if end < total else None,
             hidden=answer.matched.hidden,
@@ -278,15 +279,15 @@ class Search:
             exact: The items whose id or name the query gives.
             similar: Their similarity scores.
         """
-        hidden = dict[str, int]()
+        hidden, replaced = dict[str, int](), tuple[str, ...]()
         if not self.request.include_superseded:
             docs, hidden = self.hide(docs)
             if hidden and len(exact):
                 shown = self.backend.among(exact, docs)
                 gone = np.setdiff1d(exact, shown)[:_NAMED].tolist()
-                self._replaced += [self.backend.states.hidden_message(doc) for doc in gone]
+                replaced = tuple(map(self.backend.states.hidden_message, gone))
                 exact = shown
-        return MatchedPage(stage, query, docs, exact, hidden, similar)
+        return MatchedPage(stage, query, docs, exact, hidden, replaced, similar)
 
     def ordered(self, matched: MatchedPage) -> Answer:
         """Return the matches of a stage with the first of them in order."""

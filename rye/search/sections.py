@@ -24,7 +24,6 @@ from rye.index.arrays import Ints, unique
 from rye.index.chunks import CHUNK_CHARS, OVERLAP_CHARS, chunk_size, chunks_of
 from rye.index.reader import Floats
 from rye.index.schema import sort_time
-from rye.items.hidden import HIDDEN_TEXT
 from rye.items.model import Item
 from rye.search.bound import Bound
 from rye.search.context import SearchContext
@@ -154,7 +153,7 @@ class SectionSearch:
         shown = self._within_budget(list(map(self._hit, page)))
         end, hiding = request.offset + len(shown), cut_short(list(dict.fromkeys(self._hiding)))
         return SectionResponse(
-            results=tuple(sorted(shown, key=lambda hit: not {HIDDEN_TEXT}.issuperset(hit.states))),
+            results=shown,
             total=len(sections),
             offset=request.offset,
             next_offset=end if end < len(sections) else None,
@@ -267,14 +266,21 @@ class SectionSearch:
         return np.asarray([known.get(key, -math.inf) for key in of_chunks], np.float64)
 
     def _promote(self, chunks: Iterator[_Chunk]) -> list[_ScoredSection]:
-        """Return the best sections, best first."""
+        """Return the best sections, best first, and those of withdrawn items last."""
         # Repeated sections, of an item or of its copies, count as one, so that they do not crowd out others.
         sections: dict[tuple[str, tuple[str, ...], str], list[_Chunk]] = {}
         for chunk in sorted(chunks, key=lambda chunk: self._rank(chunk, chunk.score, chunk.number)):
             key = (chunk.candidate.title, chunk.section.heading_path, chunk.section.anchor)
             sections.setdefault(key, []).append(chunk)
         scored = map(self._score, list(sections.values())[: self.request.top_k])
-        return sorted(scored, key=lambda section: self._rank(section.chunks[0], section.score, section.numbers[0]))
+        withdrawn = self._selected.hydrator.states.withdrawn
+
+        def last_if_withdrawn(section: _ScoredSection) -> tuple[Any, ...]:
+            best = section.chunks[0]
+            rank = self._rank(best, section.score, section.numbers[0])
+            return bool(withdrawn(best.candidate.doc)[0]), *rank
+
+        return sorted(scored, key=last_if_withdrawn)
 
     def _rank(self, chunk: _Chunk, score: float, number: int) -> tuple[Any, ...]:
         """Return the sort key: by score, source and id, and place in the item."""

@@ -249,6 +249,17 @@ def test_superseded_items_are_hidden_and_counted(sim: SpaceSim) -> None:
     }
 
 
+def test_sections_of_superseded_items_come_after_all_others(sim: SpaceSim) -> None:
+    """Over all pages, not only within each: the first section of the first page is of a current item."""
+    old = guide(more="status: superseded\n").replace("one command", "one rollback command: rollback")
+    sim.add("project", "knowledge/ops/old.md", old)
+    sim.add("project", "knowledge/ops/new.md", guide())
+    options: dict[str, Any] = {"include_superseded": True, "limit": 1}
+    firsts = [registry(sim).sections("rollback", offset=offset, **options).results[0].id for offset in range(3)]
+    assert firsts == sorted(firsts, key=lambda item_id: item_id == "ops/old")
+    assert firsts[0] == "ops/new"
+
+
 # Copies
 
 

@@ -81,6 +81,15 @@ def test_a_stranger_claims_to_succeed_a_trusted_item(
     assert not any("new/zebra" in text for text in registry.search("old/zebra", relax=False).warnings)
 
 
+def test_a_hidden_item_that_the_query_names_is_told_once(sim: SpaceSim) -> None:
+    """Also where several stages are tried because of a further word."""
+    sim.write("user", "knowledge/ops/old.md", "---\nstatus: superseded\n---\n\n# Old\n\nDeploy the old way.\n")
+    sim.write("user", "knowledge/ops/new.md", "# New\n\nDeploy the new way.\n")
+    for query in ("ops/old", "ops/old deploy", "old"):
+        told = [text for text in sim.registry().search(query).warnings if "is superseded, so hidden" in text]
+        assert len(told) == 1, query
+
+
 def test_what_a_successor_names_in_turn_does_not_count(sim: SpaceSim) -> None:
     """A stranger may have put it into the project; a warning says that it is not trusted."""
     sim.add("user", OLD, note(superseded_by="new/zebra"))
