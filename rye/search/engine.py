@@ -6,6 +6,7 @@ Mode ``auto`` is hybrid for a sentence. If semantic search is not possible, keyw
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -260,12 +261,18 @@ class Search:
         return self.matched(stage.name, query, docs, exact)
 
     def _with_phrase(self, node: ast.Node, plan: Plan, docs: Docs) -> Bound | None:
-        """Return a query that also scores its words as a phrase, weighted by their number; None if no match has it."""
+        """Return a query that also scores its words as a phrase, weighted by their number; None if no match has it.
+
+        Nobody asked for the phrase, so it is left out if comparing its positions would cost too much.
+        """
         phrase = verbatim(self.request.query) if plan.words else None
-        if phrase is None or not docs & self.backend.match(self.binder.query(phrase, plan)):
+        if phrase is None:
             return None
-        boosted = ast.Boost(phrase, float(len(plan.words)))
-        return self.binder.query(ast.And((node, ast.Or((ast.Everything(), boosted)))), plan)
+        with suppress(QueryError):
+            if docs & self.backend.match(self.binder.query(phrase, plan)):
+                boosted = ast.Boost(phrase, float(len(plan.words)))
+                return self.binder.query(ast.And((node, ast.Or((ast.Everything(), boosted)))), plan)
+        return None
 
     def matched(
         self, stage: str, query: Bound, docs: Docs, exact: Ints = _NOTHING, *, similar: SemanticScores | None = None

@@ -14,6 +14,7 @@ from rye import Registry
 from rye.errors import QueryError
 from tests.conformance.corpus import entries
 from tests.property.test_query import TEXTS
+from tests.support.spacesim import SpaceSim
 
 PASTED = [entry.query for kind in ("ok", "err") for entry in entries(kind) if entry.file in ("pasted", "punctuation")]
 
@@ -197,3 +198,12 @@ def test_a_sentence_that_quotes_is_read_by_its_words(own: Registry, quoted: str)
     plain = own.search(QUOTING.format(quoted.replace('"', "").replace("— ", "").replace("+ ", "")), mode="keyword")
     assert found.stage == plain.stage == "any"
     assert {hit.id for hit in found.results[:3]} & {hit.id for hit in plain.results[:3]}
+
+
+def test_pasted_words_of_long_items_are_no_error_about_a_phrase_that_nobody_wrote(tmp_path: Path) -> None:
+    """The phrase of all words would compare too many positions, so it does not count; the words find the items."""
+    sim = SpaceSim(tmp_path, bundles=())
+    for name in ("one", "two"):
+        sim.write("project", f"knowledge/{name}.md", f"# Long\n\n{'a b ' * 120_000}\n")
+    response = sim.registry().search("a b " * 60, mode="keyword")
+    assert (response.total, response.stage) == (2, "all")
