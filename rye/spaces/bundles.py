@@ -123,8 +123,11 @@ def named_bundle(folder: Path) -> tuple[Root, ...]:
 
 def is_own(root: Root) -> bool:
     """Return whether a root is the folder of rye's own items; decided by path, because a package can claim any id."""
+    if root.space is not Space.SYSTEM:
+        return False
+    own = items_root()
     try:
-        return root.space is Space.SYSTEM and root.path.samefile(items_root())
+        return root.path == own or root.path.samefile(own)
     except OSError:
         return False
 
