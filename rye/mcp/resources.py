@@ -12,8 +12,9 @@ from mcp import types
 
 from rye.errors import ArgumentError
 from rye.items.names import ITEM_SCHEME
-from rye.mcp.text import Mark, short, tidy, verdict
+from rye.mcp.text import NOT_TRUSTED, Mark, short, tidy, verdict
 from rye.mcp.tools.load import fenced, part_of_content, verdict_lines
+from rye.trust.model import Verdict
 
 if TYPE_CHECKING:
     from rye.registry.registry import Registry
@@ -101,7 +102,9 @@ def read_resource(registry: Registry, params: types.ReadResourceRequestParams) -
     offset = int(match[4] or 0)
     part, mark = part_of_content(loaded, offset), Mark()
     meta = {"rye/signature": tidy(loaded.signature.to_dict()), "rye/characters": part.characters}
-    lines = [*verdict_lines(loaded.to_dict() | loaded.signature.to_dict(), mark), *fenced(part, offset, mark)]
+    lines = list(verdict_lines(loaded.to_dict() | loaded.signature.to_dict(), mark))
+    lines += [] if loaded.signature.verdict is Verdict.TRUSTED else [NOT_TRUSTED]
+    lines += fenced(part, offset, mark)
     if part.next_offset is not None:
         meta["rye/next"] = f"{_uri(space, kind, item_id)}?offset={part.next_offset}"
         lines.append(f"next part: {meta['rye/next']}")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from rye._process import Cancelled
 from rye.embedding.protocol import Embedder
-from rye.errors import RyeError
+from rye.errors import ArgumentError, RyeError
 from rye.index import cache_folder
 from rye.index.refresh import Progress
 from rye.index.vectors import LOCK_WAIT
@@ -473,6 +473,10 @@ class Registry:
         """
         check_space(space or "all")
         check(_PROCESSES, processes)
+        if not (each is None or callable(each)):
+            raise ArgumentError(
+                "bad-each", f"each is {each!r}", hint="give a function of one argument, or leave it out"
+            )
         from rye.verify.policy import Policy
         from rye.verify.run import start_verification
 

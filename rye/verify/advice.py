@@ -246,9 +246,10 @@ def _as_bundle(folder: str, code: str) -> Advice:
     """Return the advice to verify a folder as a bundle instead of a project."""
     if code == "limited":
         return Advice(
-            f"rye verify --bundle {folder}", "it is published as a bundle, and that is what you trust the key for"
+            f"rye verify --space system --bundle {folder}",
+            "it is published as a bundle, and that is what you trust the key for",
         )
-    words = f"shows who signed it, and asks; then it counts as a bundle: rye verify --bundle {folder}"
+    words = f"shows who signed it, and asks; then it counts as a bundle: rye verify --space system --bundle {folder}"
     return Advice(f"rye trust bundle {folder}", words)
 
 

@@ -269,7 +269,9 @@ class VerifyReport(Report):
         lists: The report of the list of each space that was requested entirely, if it has or had one.
         repositories: The nested repositories with items, each counted by itself.
         status: 0 all well, 1 findings, 2 something could not be checked, or there was nothing to check.
-        found: Each finding with what to do about it; not in the JSON. Empty if the caller took them one by one.
+        found: Each finding with what to do about it; empty if the caller took them one by one. Not in the JSON, like
+            ``parts``.
+        parts: The paths of items that are counted with their signed skill, under another of its files.
     """
 
     items: tuple[VerifiedItem, ...]
@@ -282,6 +284,7 @@ class VerifyReport(Report):
     repositories: tuple[NestedRepository, ...] = ()
     status: int = 0
     found: tuple[Finding, ...] = ()
+    parts: frozenset[str] = frozenset()
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -289,7 +292,7 @@ class VerifyReport(Report):
         return tuple(unchecked.message for unchecked in self.unchecked)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the attributes but ``found``, and ``problems``."""
-        attributes = Report.to_dict(replace(self, found=()))
-        del attributes["found"]
+        """Return the attributes but ``found`` and ``parts``, and ``problems``."""
+        attributes = Report.to_dict(replace(self, found=(), parts=frozenset()))
+        del attributes["found"], attributes["parts"]
         return attributes | {"problems": list(self.problems)}

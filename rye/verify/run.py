@@ -216,7 +216,7 @@ class Verification:
         Args:
             each: Called with each entry; an exception from it ends the verification.
         """
-        items, found = list[VerifiedItem](), list[Finding]()
+        items, found, parts = list[VerifiedItem](), list[Finding](), set[str]()
         for entry in self:
             if each is not None:
                 each(entry)
@@ -225,7 +225,9 @@ class Verification:
             item = entry.item if isinstance(entry, Finding) else entry
             if isinstance(item, VerifiedItem):
                 items.append(item)
-        return replace(self.report(), items=tuple(items), found=tuple(found))
+                if self.is_part(item):
+                    parts.add(item.path)
+        return replace(self.report(), items=tuple(items), found=tuple(found), parts=frozenset(parts))
 
 
 def _skill_of(item: VerifiedItem) -> str:

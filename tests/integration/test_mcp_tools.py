@@ -427,6 +427,14 @@ def test_an_item_is_found_by_every_name_that_this_server_writes(shared: Session)
     assert shared.refused("rye_load", item="rye://moon/tool/x")["code"] in {"bad-type", "item-not-found"}
 
 
+def test_a_verdict_of_trusted_says_who_signed_and_a_slip_what_was_meant(shared: Session) -> None:
+    """So an agent need not load an item to say why it can be trusted."""
+    (item,) = shared.answer("rye_verify", item="tool:rye/file-system/read", space="project")["items"]
+    assert (item["verdict"], item["owner"], len(item["signer"])) == ("trusted", "ann", 64)
+    assert "signed by ann" in text_of(shared.call("rye_verify", item="tool:rye/file-system/read", space="project"))
+    assert "tool:rye/file-system/read" in shared.refused("rye_verify", item="tool:rye/file-system/raed")["nearest"]
+
+
 @pytest.mark.parametrize("target", ["/etc/passwd", "../../..", "~", ".", "C:\\", "file:/etc/passwd", "tool:"])
 def test_a_path_is_no_target(shared: Session, target: str) -> None:
     """No file outside the spaces is ever looked at, whether it is there or not."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _LEFT_OUT = ("findings", "accepted", "unchecked", "status")
 """Keys that only matter with a policy, which a tool call does not have."""
 
+_SIGNED_BY = ("owner", "signer")
 _WORST_FIRST = ("tampered", "misplaced", "partial", "untrusted", "unsigned", "trusted")
 
 _DESCRIPTION = """\
@@ -64,10 +65,13 @@ def _verify(work: Work, registry: Registry, arguments: Mapping[str, Any]) -> Ver
     report = registry.verify(*every, space=given, each=lambda _: work.call.check())
     unchecked = tuple(verdict for verdict in report.unchecked if verdict.code != "no-match")
     if not report.items and not unchecked and not everything:
+        if not {"*", "?"} & set(arguments["item"]):
+            registry.resolve(arguments["item"], arguments["space"])  # names the nearest items
         message = f"nothing matches {arguments['item']!r} in space {arguments['space']}"
         raise NotFoundError("item-not-found", message, hint="rye_search lists what there is")
     order = {verdict: number for number, verdict in enumerate(map(Verdict, _WORST_FIRST))}
-    listed = [item for item in report.items if not everything or item.signature.verdict is not Verdict.TRUSTED]
+    counted = (item for item in report.items if item.path not in report.parts)
+    listed = [item for item in counted if not everything or item.signature.verdict is not Verdict.TRUSTED]
     items = sorted(listed, key=lambda item: (order[item.signature.verdict], item.ref))
     return replace(report, items=tuple(items), unchecked=unchecked)
 
@@ -87,7 +91,8 @@ def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
 
     data = replace(report, items=report.items[offset : offset + limit]).to_dict()
     listed = [
-        picked(item, ("type", "id", "space", "path"), ("bundle",)) | judged(item)
+        picked(item, ("type", "id", "space", "path"), ("bundle", *_SIGNED_BY * (item["verdict"] == "trusted")))
+        | judged(item)
         for item in map(tidy, data.pop("items"))
     ]
     listed = listed[: within_budget(listed)]
@@ -123,7 +128,10 @@ def _text(data: Mapping[str, Any], mark: Mark) -> str:
     lines = [f"[{plural(verified, 'item')} verified -- {counts} -- {listed}]", *_list_lines(data["lists"], mark)]
     for item in data["items"]:
         facts = f"{reference(item)}  {verdict(item)}  {source(item)}"
-        lines.append(facts if item["verdict"] == "trusted" else mark.line(f"{facts} ", item["reason"], 160))
+        signed = f"signed by {item.get('owner') or item.get('signer')}"
+        lines.append(mark.line(f"{facts} ", item.get("reason", signed), 160))
+    if data["total"] and not data["items"]:
+        lines.append(f"nothing from this offset on; the last of {data['total']} is before it")
     lines += listed_notes(mark, "problem", data["problems"], "the structured answer lists them")
     lines += listed_notes(mark, "warning", data.get("warnings", ()), "the structured answer lists them")
     if data["next_offset"] is not None:

@@ -3,10 +3,10 @@
 (() => {
   const box = document.getElementById("q");
   const form = document.getElementById("find");
+  const AWAY = "The server does not answer; what is shown below may be old.";
   const WAIT = 140; // milliseconds without a further key before a search
   let timer = 0;
   let running = null;
-  let current = -1;
 
   const results = () => document.getElementById("results");
   const hits = () => [...document.querySelectorAll(".hits > .hit")];
@@ -22,7 +22,7 @@
   function mark(number) {
     const all = hits();
     all.forEach((each) => each.classList.remove("current"));
-    current = all.length ? Math.max(-1, Math.min(number, all.length - 1)) : -1;
+    const current = all.length ? Math.max(-1, Math.min(number, all.length - 1)) : -1;
     if (current >= 0) {
       all[current].classList.add("current");
       all[current].scrollIntoView({ block: "nearest" });
@@ -47,9 +47,9 @@
       document.title = page.title;
       document.getElementById("said").textContent = document.querySelector(".outcome").textContent;
       document.querySelector("footer").replaceWith(document.adoptNode(page.querySelector("footer")));
-      current = -1;
     } catch (fault) {
-      if (fault.name !== "AbortError") location.assign(asked);
+      // what is shown stays; the server may be back when the next key is pressed
+      if (fault.name !== "AbortError") document.querySelector(".outcome").textContent = AWAY;
     } finally {
       results().removeAttribute("aria-busy");
     }
@@ -87,9 +87,13 @@
     const asked = fold.dataset.why;
     if (!asked || !fold.open) return;
     delete fold.dataset.why;
-    const answer = await fetch(asked);
-    const shares = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector(".shares");
-    if (shares) fold.querySelector("summary").after(document.adoptNode(shares));
+    try {
+      const answer = await fetch(asked);
+      const shares = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector(".shares");
+      if (shares) fold.querySelector("summary").after(document.adoptNode(shares));
+    } catch {
+      fold.dataset.why = asked; // opening it again asks again
+    }
   };
   document.addEventListener("toggle", (event) => event.target.matches(".why") && unfold(event.target), true);
 
@@ -104,10 +108,12 @@
       if (document.activeElement === box && box.value) box.value = "";
       else if (document.activeElement === box) return box.blur();
       mark(-1);
+      box.select();
       if (results() && !box.value) search(true);
       event.preventDefault();
     } else if ((event.key === "ArrowDown" || event.key === "ArrowUp") && hits().length && !typing) {
       const step = event.key === "ArrowDown" ? 1 : -1;
+      const current = hits().findIndex((each) => each.contains(document.activeElement));
       if (current < 0 && step < 0) return;
       event.preventDefault();
       mark(current + step);
