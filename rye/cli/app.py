@@ -189,7 +189,9 @@ def _guarded(words: list[str]) -> int:
     except Interrupted as stop:
         note(f"{stop.message}; {stop.hint}")
         return _INTERRUPTED
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, click.Abort) as stopped:
+        if isinstance(stopped, click.Abort):
+            note("")  # it stopped at a question, whose line has no end
         if words[:1] and words[0] in _WRITING:
             note("interrupted; what is done stays, and the same command does the rest")
         return _INTERRUPTED
@@ -210,6 +212,9 @@ def _as_rye_error(error: Exception) -> RyeError:
         return error
     if isinstance(error, click.ClickException):
         hint = getattr(error, "hint", "")
+        if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+            two = f"{error.ctx.info_name} {error.option_name.lstrip('-')}"
+            hint = hint or (f"rye {two}" if two in COMMANDS else "")
         if not hint and isinstance(error, click.UsageError) and error.ctx is not None:
             hint = f"{error.ctx.command_path} --help"
         return ArgumentError("usage", error.format_message(), hint=hint)

@@ -209,7 +209,7 @@ def _why_none(signers: BundleSigners) -> tuple[str, str]:
     bundle = signers.bundle
     if signers.trusted:
         message = f"you trust the signers of {signers.trusted:,} items of bundle {bundle} already"
-        return message, f"see the rest: rye verify --bundle {quote(signers.path)}"
+        return message, f"see the rest: rye verify --space system --bundle {quote(signers.path)}"
     if signers.root:
         message = f"items of bundle {bundle} are signed with OpenSSF Model Signing: {signers.others[0]}"
         command = f"rye trust add {quote(str(signers.root))} --for 'skill:*'"

@@ -95,9 +95,7 @@ class KeyFiles(NamedTuple):
         before = combined(self.present)
         after = change(before)
         if before and before.revoked and not (after and after.revoked) and not force:
-            source = next(entry.source for entry in self.present if entry.revoked)
-            message = f"key {before.fingerprint[:16]} is revoked by {source}; this would lift that"
-            raise SigningError("trust-revoked", message, hint="to trust it again: rye trust remove --revoked")
+            raise is_revoked(next(entry for entry in self.present if entry.revoked), "this would lift that")
         writes = () if after is before else self._writes(after)
         paths = [str(self.path)] if after else [entry.source for entry in self.present]
         reach = reach_of(after) if after and action in _GRANTS else ""
@@ -119,6 +117,13 @@ class KeyFiles(NamedTuple):
 
 _GRANTS = frozenset({"added", "trusted"})
 """Actions after which a key may sign more than before."""
+
+
+def is_revoked(entry: TrustEntry, so: str) -> SigningError:
+    """Return the error of a change to a key that a trust file revokes; ``so`` says what that prevents."""
+    message = f"key {entry.fingerprint[:16]} is revoked by {entry.source}; {so}"
+    hint = f"to trust it again: rye trust remove --revoked {entry.fingerprint}, then add it"
+    return SigningError("trust-revoked", message, hint=hint)
 
 
 def change_all(
@@ -154,7 +159,7 @@ def change_all(
     if problems:
         message = f"{len(problems)} of {len(texts)} keys cannot be taken, so nothing was changed"
         raise SigningError("bad-keys", message, hint="fix each, or leave it out", problems=problems)
-    if confirm is not None:
+    if confirm is not None and any(change.writes for change in changes):
         before = _contents(changes)
         confirm(changes)
         if _contents(changes) != before:

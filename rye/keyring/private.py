@@ -262,7 +262,7 @@ class Keyring:
         path = self.folder / f"{name}.pem"
         if not path.exists():
             names = self.names()
-            hint = f"there are {', '.join(names)}" if names else "make one with rye keys generate --trust"
+            hint = f"there are {', '.join(names)}" if names else "make one with rye keys generate --add-trust"
             raise NotFoundError("no-signing-key", f"there is no private key named {name!r}", hint=hint)
         return path
 
@@ -296,7 +296,7 @@ class Keyring:
                 return private_key(data, path)
             entry = entry_in(data, path)
         else:
-            hint = f"make one with rye keys generate --trust, or set {KEY_VARIABLE} to its PEM text or path"
+            hint = f"make one with rye keys generate --add-trust, or set {KEY_VARIABLE} to its PEM text or path"
             raise NotFoundError("no-signing-key", f"there is no private key {path}", hint=hint)
         if not isinstance(entry.public, PublicKey):
             message = f"key {entry.fingerprint[:16]} is not an Ed25519 key, so rye cannot sign"

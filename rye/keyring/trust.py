@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rye.errors import ArgumentError, NotFoundError, SigningError
-from rye.keyring.changes import KeyFiles, TrustChange, planned
+from rye.keyring.changes import KeyFiles, TrustChange, is_revoked, planned
 from rye.keyring.key_files import public_keys
 from rye.keyring.trust_list import TrustReport, list_entry
 from rye.options.model import check
@@ -119,6 +119,8 @@ class Trust:
             ArgumentError: ``bad-key``.
         """
         known = self.entry_of(key) if isinstance(key, str) else key
+        if isinstance(key, str) and is_public(key) and known.revoked:
+            raise is_revoked(known, "so it cannot be trusted")
         given = {"owner": owner, "patterns": patterns, "not_after": not_after}
         limits: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         after = dataclasses.replace(known, scope=scope_of(space), **limits)
@@ -269,8 +271,8 @@ class Trust:
             return self._known(text)
         refuse_key_text(text)
         if not is_path(text):
-            hint = "give a fingerprint (64 digits), ed25519:BASE64, or a file: its path has a slash or a suffix"
-            hint += f", as in ./{text}"
+            hint = "give a fingerprint, all 64 digits, as rye trust list and rye keys list show it; ed25519:BASE64; "
+            hint += f"or a file: its path has a slash or a suffix, as in ./{text}"
             raise ArgumentError("bad-key", f"{text!r} is not a key", hint=hint)
         path = Path(os.path.expanduser(text))
         if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a name that is too long

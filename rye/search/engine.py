@@ -215,7 +215,7 @@ class Search:
         plan = read_query(self.request, self.backend.metadata_keys)
         if error := plan.fault:
             answerable(error, self._check)
-            meant = f"; did you mean {error.suggestion}?" if error.suggestion not in {"", "*"} else ""
+            meant = f"; did you mean {error.suggestion}?" if error.suggestion else ""
             self._warnings.append(f"the query is searched as plain words: {error.message}{meant}")
         return plan
 

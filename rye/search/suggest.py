@@ -122,7 +122,9 @@ class Notes:
 
 
 def answerable(error: QueryError, check: Callable[[str], None]) -> None:
-    """Set a suggestion that parses: the error's own, the words as a phrase, or every item; none for a long query.
+    """Set a suggestion that parses: the error's own, else the words as a phrase; none for a long query.
+
+    Every item is no suggestion: it is what is left if the only condition is at fault.
 
     Args:
         error: The error of a query; a query may have several faults, and its suggestion fixes only the first.
@@ -137,10 +139,10 @@ def answerable(error: QueryError, check: Callable[[str], None]) -> None:
             check(candidate)
         except (QueryError, ArgumentError):
             continue
-        if candidate:
+        if candidate not in {"", "*"}:
             error.suggestion = candidate
             return
-    error.suggestion = "*"
+    error.suggestion = ""
 
 
 def explain_stage(stage: str, plan: Plan, read: Callable[[Plan], Relaxed], *, partial: bool) -> Iterator[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from glob import escape
@@ -251,7 +251,7 @@ def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[l
                 skipped[fault.message] = None
             elif target.covers(root, str(fault.details["path"])):
                 missed[target.text].append(fault.message)
-    files: dict[tuple[str, str], tuple[Root, ItemFile, bool]] = {}
+    files, exact = dict[tuple[str, str], tuple[Root, ItemFile, bool]](), set[tuple[str, str]]()
     problems: dict[str, None] = {}
     for target, _ in targets:
         path = os.path.abspath(os.path.expanduser(target.text))
@@ -263,7 +263,9 @@ def files_to_sign(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[l
             name = root.source, file.rel_path
             is_alone = str(root.path / file.rel_path) == path and (name not in files or files[name][2])
             files[name] = root, file, is_alone
-    return whole_skills(list(files.values())), list(problems), list(skipped)
+            if is_alone or target.text in (f"{file.item_type}:{file.item_id}", file.item_id):
+                exact.add(name)
+    return whole_skills(list(files.values()), exact), list(problems), list(skipped)
 
 
 def _signed_roots(target: Target, layout: Layout) -> Sequence[Root]:
@@ -309,21 +311,28 @@ def naming(targets: Iterable[Target], root: Root) -> Callable[[ItemFile], list[T
     return names_of
 
 
-def whole_skills(files: Sequence[tuple[Root, ItemFile, bool]]) -> list[NamedFile]:
+def whole_skills(
+    files: Sequence[tuple[Root, ItemFile, bool]], exact: Container[tuple[str, str]] = ()
+) -> list[NamedFile]:
     """Return the files to sign: one per skill that is signed as a whole, and the rest.
 
     A skill is signed as a whole unless its file was named by its own path and has at most a signature line. Other named
     files in such a skill are covered by its signature and left out.
 
+    Args:
+        files: The files that are named, each with whether its own path names it.
+        exact: Source and path of those that are named by path or id, not by a scope or pattern.
+
     Raises:
-        ArgumentError: ``bad-target``: a file in a skill that is signed as a whole was named, but not the skill.
+        ArgumentError: ``bad-target``: a file in a skill that is signed as a whole was named, but not the skill, and
+            exactly or alone.
     """
     skills: dict[tuple[str, str], ItemFile] = {}
     for root, file, is_alone in files:
         folder, _, name = file.rel_path.rpartition("/")
         if root.has_skills and name == SKILL_FILE and not (is_alone and skill_of(root, file.rel_path) != folder):
             skills[root.source, folder] = file
-    named: list[NamedFile] = []
+    named, left_out = list[NamedFile](), list[ArgumentError]()
     for root, file, _ in files:
         folder = file.rel_path.rpartition("/")[0]
         is_skill = skills.get((root.source, folder)) == file
@@ -333,8 +342,13 @@ def whole_skills(files: Sequence[tuple[Root, ItemFile, bool]]) -> list[NamedFile
         signed = skill_of(root, folder if is_skill else file.rel_path)
         if signed and (root.source, signed) not in skills:
             message = f"{file.rel_path} belongs to the skill {signed}, which is signed as a whole"
-            raise ArgumentError("bad-target", message, hint=f"rye sign directive:{signed}")
+            left_out.append(ArgumentError("bad-target", message, hint=f"rye sign directive:{signed}"))
+            if (root.source, file.rel_path) in exact:
+                raise left_out[-1]
+            continue
         named.append((root, file, folder if is_skill else ""))
+    if left_out and not named:
+        raise left_out[0]
     # inner skills first: their signatures are files of the outer skill
     return sorted(named, key=lambda item: -item[2].count("/"))
 

@@ -456,8 +456,8 @@ def test_a_repository_of_somebody_else_leads_to_its_trust_as_a_bundle(rye: Newco
     assert f"fix: rye trust bundle {bundle}" in said
     fingerprint = json.loads(publisher("keys", "show", "--json"))["fingerprint"]
     rye("trust", "bundle", bundle, "--fingerprint", fingerprint)
-    assert f"fix: rye verify --bundle {bundle}" in rye("verify", bundle, status=1)
-    rye("verify", "--bundle", bundle)
+    assert f"fix: rye verify --space system --bundle {bundle}" in rye("verify", bundle, status=1)
+    rye("verify", "--space", "system", "--bundle", bundle)
 
 
 @pytest.mark.parametrize("command", [("sign", "--yes", "--all"), ("sign", "bundle", "--yes", ".")])
@@ -479,7 +479,7 @@ def test_a_list_keeps_its_name_under_a_new_key(rye: Newcomer) -> None:
     rye("sign", "bundle", "--yes", ".")
     assert "list work, number 1" in rye("sign", "list", ".", "--yes")
     rotated = rye("keys", "rotate", "--yes")
-    assert ("RYE_KEY_PASSPHRASE protects it" in rotated, "--passphrase" in rotated) == (True, False)
+    assert ("with RYE_KEY_PASSPHRASE a passphrase" in rotated, "--passphrase" in rotated) == (True, False)
     assert "list work, number 2" in rye("sign", "list", ".", "--yes")
 
 

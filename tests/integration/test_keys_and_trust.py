@@ -368,6 +368,24 @@ def test_every_change_of_trust_asks_once(shop: Workshop, tmp_path: Path) -> None
         assert shop.run("trust", *agreed, "--yes").status == 0, agreed
 
 
+def test_a_revoked_key_is_not_added_by_its_fingerprint(shop: Workshop) -> None:
+    """It is an error, and the command in its hint lifts the revocation."""
+    key = answer(shop.run("keys", "generate", "--json"))["fingerprint"]
+    shop.run("trust", "revoke", key, "--yes")
+    refused = shop.run("trust", "add", key, "--yes")
+    assert (refused.status, "trust-revoked" in refused.err) == (2, True)
+    command = f"rye trust remove --revoked {key}"
+    assert command in refused.err
+    assert shop.run(*command.split()[1:], "--yes").status == 0
+    assert shop.run("trust", "add", key, "--yes").status == 0
+
+
+def test_the_beginning_of_a_fingerprint_is_no_key(shop: Workshop) -> None:
+    """The hint says where the whole one is shown."""
+    refused = shop.run("trust", "add", "4b98b0f1c2d3e4f5", "--yes")
+    assert (refused.status, "all 64 digits, as rye trust list" in refused.err) == (2, True)
+
+
 def test_endorsing_signs_the_bytes_that_were_shown(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file is replaced by one without limits after the trust files were loaded: that is what is shown, too."""
     shop.run("keys", "generate")

@@ -342,6 +342,12 @@ def test_signing_a_plugin_covers_its_manifest_and_hooks(publisher: Publisher) ->
     assert publisher.run("verify", ".", "--strict")["findings"] == 0
 
 
+def test_trusting_a_bundle_that_is_trusted_already_asks_nothing(publisher: Publisher) -> None:
+    """Nothing would be written, so there is nothing to confirm."""
+    publisher.sign()
+    assert [change["action"] for change in publisher.run("trust", "bundle", ".")["changes"]] == ["unchanged"]
+
+
 def test_the_files_of_a_plugin_that_only_its_list_covers_are_shown(publisher: Publisher) -> None:
     """Nothing is signed without a terminal to ask on; the dry run says that a list would be."""
     assert main(["sign", "bundle", "."]) == 2

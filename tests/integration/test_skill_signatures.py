@@ -170,6 +170,15 @@ def test_a_skill_in_a_skill_has_its_own_signature_which_the_outer_one_covers(ski
     assert {ref for ref, code in found.items() if code == "ok"} == {"directive:pdf/inner", "knowledge:pdf/inner/notes"}
 
 
+def test_a_scope_signs_the_other_tools_and_leaves_those_of_a_signed_skill(skills: Skills) -> None:
+    """A part that is named by its id, or alone, is refused with what signs it."""
+    skills.sim.write("project", "tools/demo/a.py", '"""Do a."""\n')
+    assert ("tool", "demo/a", True) in skills.sign("tool")
+    for target in ("tool:pdf/scripts/fill", "tool:pdf/*", str(skills.folder / "pdf/scripts")):
+        with pytest.raises(ArgumentError, match="belongs to the skill pdf"):
+            skills.sign(target)
+
+
 @pytest.mark.parametrize("path", ["pdf/.git", "pdf/.git/hooks/post-checkout"])
 def test_attack_what_the_signature_leaves_out_is_uncovered(skills: Skills, path: str) -> None:
     """A repository of its own in a signed skill brings hooks that git runs; a strict verification names it."""

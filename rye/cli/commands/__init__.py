@@ -122,7 +122,7 @@ sign list: Sign the list of all files of a space or folder.
     rye sign list                     # every file of the project's .ai
     rye sign list . --expires 30      # every file of a repository of skills, for 30 days
     rye sign list --add               # add your signature to the list of another signer
-sign bundle: Sign a folder to publish, with its list and a trust file.
+sign bundle: Sign a folder to publish, with a trust file.
     rye sign bundle .                 # a repository of skills or a plugin
     rye sign bundle items --new-key   # with a new key that is then discarded
 verify: Verify signatures; exit 1 when an item fails.
@@ -143,7 +143,7 @@ keys: Make, list, show, export, import and rotate your keys.
 trust: Decide which keys you trust: list, add, revoke, endorse.
     rye trust list                                     # every key, and whether you trust it
     rye trust add bea.toml --for 'knowledge:ops/*'     # trust bea's signatures on items below ops
-    rye trust revoke 4b98b0f1c2d3e4f5 --reason stolen  # nothing it ever signed counts
+    rye trust revoke "$FINGERPRINT" --reason stolen    # nothing it ever signed counts
 mcp: Serve agents over the Model Context Protocol.
     rye mcp --print-config claude          # what to put into the client's configuration
     rye mcp --project . --require trusted  # trusted items of this project only

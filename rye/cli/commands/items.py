@@ -37,7 +37,7 @@ from rye.cli.params import (
     take_where,
     words,
 )
-from rye.cli.terminal import Terminal, answer, note, say, say_json, say_raw, show, show_while_read
+from rye.cli.terminal import Terminal, answer, note, say, say_json, say_raw, show, show_while_read, warning_lines
 from rye.errors import NotFoundError
 from rye.options.model import guess, parameters_of
 from rye.options.search import (
@@ -111,6 +111,7 @@ def help_command(topic: tuple[str, ...]) -> int:
         if name and name not in names:
             _show_help_of(topic)
             pages = registry.search(name, scope="knowledge", space="system", limit=_FOUND)
+            show((), warning_lines(pages.warnings, Terminal.of(sys.stderr)))
             if not pages.results:
                 hint = f"{guess(name, names)}rye help lists the pages"
                 raise NothingFound(NotFoundError("no-topic", f"no page of the manual has {name!r}", hint=hint))

@@ -48,7 +48,7 @@ _name = argument("name", required=False, completes="key")
 owner_option = option(
     "--owner",
     metavar="NAME",
-    help="Owner in the trust file; by default `user.name` of your git settings, else your login",
+    help="Owner in the trust file; by default `user.name` of `~/.gitconfig`, else your login",
 )
 _own_trust = flag(
     *("trust", "--add-trust/--no-trust"),

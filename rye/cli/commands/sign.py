@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from rye.keyring.jobs import PlannedFile
     from rye.keyring.lists import ListSigned
     from rye.keyring.plan import Confirm, SigningPlan, SignReport
+    from rye.spaces.layout import Layout
 
 _key: Decorator = all_of(
     option(
@@ -102,15 +103,27 @@ def sign(target: tuple[str, ...], **options: Any) -> int:
             check=options["check"],
             force=options["force"],
             allow_hidden=options["allow_hidden"],
-            confirm=_agree(progress, options),
+            confirm=_agree(progress, options, "name each one, or: "),
             passphrase=unlock(progress),
         )
-    if options["space"] == "project" and done.fingerprint:
-        from rye.registry.setup import warn_of_policy
-
-        done = replace(done, warnings=(*done.warnings, *warn_of_policy(where.layout(), done.fingerprint)))
+    if done.fingerprint:
+        done = replace(done, warnings=(*done.warnings, *_warnings(where.layout(), done, options)))
     _told(done, options)
     return 1 if options["check"] and any(item.changed for item in done.items) else 0
+
+
+def _warnings(layout: Layout, done: SignReport, options: dict[str, Any]) -> Iterator[str]:
+    """Yield what else is to be done: name the key in the policy, and renew a list that holds other bytes now."""
+    from rye.registry.setup import warn_of_policy
+    from rye.spaces.lists import has_list
+
+    space = options["space"]
+    if space == "project":
+        yield from warn_of_policy(layout, done.fingerprint)
+    is_written = not (options["dry_run"] or options["check"]) and any(item.changed for item in done.items)
+    if is_written and any(has_list(root) for root in layout.in_space(space) if root.client is None):
+        command = "rye sign list" if space == "project" else f"rye sign list --space {space}"
+        yield f"the signed list of the {space} space no longer fits: {command}"
 
 
 def _told(done: SignReport, options: dict[str, Any]) -> None:
@@ -120,18 +133,21 @@ def _told(done: SignReport, options: dict[str, Any]) -> None:
     answer(done, render, as_json=options["as_json"])
 
 
-def _agree(progress: IndexProgress, options: dict[str, Any]) -> Confirm:
-    """Return what shows the files that were not named, and asks whether to sign them."""
+def _agree(progress: IndexProgress, options: dict[str, Any], instead: str = "") -> Confirm:
+    """Return what shows the files that were not named, and asks whether to sign them.
+
+    ``instead`` is what else the user can do where nobody can be asked.
+    """
 
     def confirm(plan: SigningPlan) -> None:
         if not options["yes"]:
             progress.clear()
-            _ask_to_sign(plan.unseen)
+            _ask_to_sign(plan.unseen, instead)
 
     return confirm
 
 
-def _ask_to_sign(unseen: Sequence[PlannedFile]) -> None:
+def _ask_to_sign(unseen: Sequence[PlannedFile], instead: str = "") -> None:
     """Show files and ask whether to sign them.
 
     Raises:
@@ -141,9 +157,7 @@ def _ask_to_sign(unseen: Sequence[PlannedFile]) -> None:
     from rye.keyring.jobs import with_authors
 
     show((), render_unseen(with_authors(unseen), Terminal.of(sys.stderr)))
-    require_yes(
-        "You answer for what you sign. Sign them?", hint="read them; then name each one, or: the same with --yes"
-    )
+    require_yes("You answer for what you sign. Sign them?", hint=f"read them; then {instead}the same with --yes")
 
 
 @command("sign list")
@@ -228,8 +242,8 @@ def sign_list_command(folder: Path | None, **options: Any) -> int:
 def sign_bundle_command(folder: Path, **options: Any) -> int:
     """Sign what is not validly signed in FOLDER: a bundle, a repository of skills or a plugin.
 
-    It signs every item and the list, and writes the trust file of the key into the folder, so that others can decide
-    whether to trust it.
+    It signs every item and writes the trust file of the key into the folder, so that others can decide whether to trust
+    it. If files of the folder can hold no signature, it also signs its list.
 
     Exit status: 0 signed, 2 error.
     """

@@ -68,7 +68,7 @@ def verify(target: tuple[str, ...], **options: Any) -> int:
     all of a space is verified, it is compared
     with its signed list: without TARGET, with *, or with the folder of the project or bundle.
 
-    rye's own items are verified too, and counted separately.
+    rye's own items are verified with --space system.
 
     Exit status: 0 all passed, 1 some failed, 2 some could not be checked, or there was nothing of your own to check.
     """

@@ -66,7 +66,8 @@ def _of_code(findings: list[Diagnosis], terminal: Terminal) -> Iterator[str]:
     for finding in findings[:_SHOWN]:
         about = "" if _names_them(finding) else _named(finding.items)
         text = f"{inline(finding.message)}{about}"
-        yield terminal.style(code, "yellow") + folded(f"  {text}", terminal, first=" " * len(code), following="  ")
+        begun = " " * (len(code) + 2)
+        yield f"{terminal.style(code, 'yellow')}  {folded(text, terminal, first=begun, following='  ')}"
     if len(findings) > _SHOWN:
         rest = [item for finding in findings[_SHOWN:] for item in finding.items[:1]]
         yield "  " + folded(f"and {len(findings) - _SHOWN} more{_named(rest)}", terminal, first="  ", following="  ")

@@ -31,7 +31,7 @@ def render_made(key: KeyFacts, terminal: Terminal, *, done: str, protected_by: s
     elif not key.trusted:
         yield terminal.dim("you do not trust it yet; to trust it: rye trust add " + inline(key.fingerprint))
     if not key.encrypted:
-        protection = f"; {protected_by} protects it" if protected_by else ""
+        protection = f"; with {protected_by} a passphrase protects it" if protected_by else ""
         yield terminal.dim(f"whoever can read that file can sign in your name{protection}")
     name = "" if key.name == "private_key" else f" {inline(key.name)}"
     yield terminal.dim(f"others need its trust file: rye keys export{name} > FILE; they run rye trust add FILE")

@@ -131,6 +131,7 @@ def test_help_and_version_are_no_errors(args: list[str], capsys: pytest.CaptureF
             "sign bundle --help",
         ),
         (["sign", "bundle"], "Missing argument 'FOLDER'", "rye sign bundle --help"),
+        (["sign", "--list"], "No such option '--list'", "hint: rye sign list"),
         (["sign", "list", "--add", "--expires", "3"], "exclude each other", "rye sign list --help"),
         (["sign", "list", "x", "--space", "user"], "--space has no effect with FOLDER", "rye sign list --help"),
         (["sign", "list", "--forget", "--dry-run"], "--dry-run has no effect with --forget", "rye sign list --help"),

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from click import unstyle
 
+from rye.cli.render.doctor import render_doctor
 from rye.cli.render.index import render_status
 from rye.cli.render.items import render_item
 from rye.cli.render.parts import render_error, table
 from rye.cli.terminal import PLAIN, Terminal, cells
 from rye.errors import QueryError
+from rye.registry.diagnosis import Diagnosis, DoctorReport
 from rye.registry.reports import SpaceStatus
 from rye.spaces.model import ItemFile
 from rye.surface.hits import without_marks
@@ -175,3 +177,13 @@ def test_previews_have_no_marks_of_markdown(text: str, shown: str) -> None:
     words = [(text[start:end], plain[a:b]) for (start, end), (a, b) in zip(spans, moved, strict=True)]
     assert all(new in {old, ""} for old, new in words)
     assert [new for _, new in words if new] == re.findall(r"\w+", plain)
+
+
+def test_a_finding_of_the_doctor_stands_apart_from_its_code_where_it_is_wrapped() -> None:
+    """On a narrow terminal as in a pipe."""
+    finding = Diagnosis("no-trigger", ("directive:pdf",), "directive:pdf " + "says little " * 20, "say when", "/p")
+    report = DoctorReport(1, 1, {"unsigned": 1}, (), (finding,), ())
+    for terminal in (PLAIN, Terminal(width=60)):
+        lines = list(render_doctor(report, terminal))
+        assert any(line.startswith("no-trigger  directive:pdf says little") for line in "\n".join(lines).split("\n"))
+        assert terminal.width is None or max(map(cells, "\n".join(lines).split("\n"))) <= terminal.width
