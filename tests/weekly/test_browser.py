@@ -144,6 +144,37 @@ def test_results_come_as_you_type_and_the_address_goes_with_them(page: Page) -> 
     sync_api.expect(page.locator("#q")).to_have_value("")
 
 
+def test_the_arrow_keys_go_on_from_the_hit_with_the_focus(page: Page) -> None:
+    """However it came there; Escape leads back to the query, whose text is replaced by the next key."""
+    page.goto("/search?q=note")
+    links = page.locator(".hits > .hit a.title, .hits > .hit h2 a")
+    links.nth(1).focus()
+    page.keyboard.press("ArrowDown")
+    sync_api.expect(page.locator(".hit.current")).to_contain_text(links.nth(2).inner_text())
+    page.keyboard.press("ArrowUp")
+    sync_api.expect(page.locator(".hit.current")).to_contain_text(links.nth(1).inner_text())
+    page.keyboard.press("Escape")
+    page.keyboard.type("d")
+    sync_api.expect(page.locator("#q")).to_have_value("d")
+
+
+def test_the_page_stays_while_the_server_is_away(page: Page) -> None:
+    """What is shown stays, and says that it may be old; once the server is back, the next key and the fold answer."""
+    page.goto("/search?q=note")
+    page.route("**/search?**", lambda route: route.abort())
+    page.locator("#q").press_sequentially("s")
+    sync_api.expect(page.locator(".outcome")).to_contain_text("does not answer")
+    assert page.locator(".hits > .hit").count() == 10
+    fold = page.locator(".why summary").first
+    fold.click()
+    fold.click()
+    page.unroute("**/search?**")
+    fold.click()
+    sync_api.expect(page.locator(".why .shares").first).to_be_visible()
+    page.locator("#q").fill("note")
+    sync_api.expect(page.locator(".outcome")).to_contain_text("25 items")
+
+
 def test_an_error_of_the_query_is_corrected_by_a_click(page: Page) -> None:
     """The caret shows where it is, the suggestion answers."""
     page.goto("/search?q=titel:note")
