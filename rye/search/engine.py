@@ -29,7 +29,6 @@ from rye.search.order import Order, Top
 from rye.search.page import Hit, Page, PageBuilder
 from rye.search.relax import Relaxed, relax
 from rye.search.request import Request
-from rye.search.rerank import Reranker
 from rye.search.results import SearchResponse
 from rye.search.rewrite import ANY_LIMIT, AS_WRITTEN, Plan, Stage, read_query, verbatim, visible_query
 from rye.search.score import Evaluation
@@ -55,6 +54,7 @@ class MatchedPage(NamedTuple):
         exact: The items whose id or name the query gives.
         hidden: How many items were hidden, by state.
         replaced: A sentence for each hidden item that the query names.
+        notes: How the query was read, if it is a reference.
         similar: Their similarity scores; None if only words score them.
         partial: Whether a few items have every word, and these are the best partial matches.
     """
@@ -65,15 +65,25 @@ class MatchedPage(NamedTuple):
     exact: Ints
     hidden: Mapping[str, int]
     replaced: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     similar: SemanticScores | None = None
     partial: bool = False
 
 
 class Answer(NamedTuple):
-    """The items of the stage that answers, and the first of them in order, up to the end of the page."""
+    """The items of the stage that answers, and the first of them in order, up to the end of the page.
 
+    Attributes:
+        request: The request in the mode that answers.
+        matched: The items.
+        top: The first of them.
+        notes: Sentences on the mode, such as why keywords answer.
+    """
+
+    request: Request
     matched: MatchedPage
     top: Top
+    notes: tuple[str, ...] = ()
 
     @property
     def total(self) -> int:
@@ -94,18 +104,33 @@ class Answer(NamedTuple):
         ]
 
 
+def method_of(request: Request, similar: SemanticScores | None) -> str:
+    """Return the name of the ranking method, as responses show it."""
+    mode = request.mode
+    if similar is None:
+        return "keyword" if mode.name in {"keyword", "auto"} else "keyword_fallback"
+    return mode.fusion.fusion if similar.hybrid else "embedding"
+
+
+def facts_of(request: Request, similar: SemanticScores | None) -> dict[str, Any]:
+    """Return the fields of every response that repeat the request, and how it was answered."""
+    repeated = {name: getattr(request, name) for name in ("query", "scope", "space", "limit")}
+    mode = request.mode.name if similar else "keyword"
+    return {**repeated, "search_type": mode, "method": method_of(request, similar)}
+
+
 class Search:
     """One search of the local index."""
 
     def __init__(self, request: Request, context: SearchContext) -> None:
-        text, self._dropped, self._warnings = visible_query(request.query, shorten=request.relax)
+        text, self._dropped, begun = visible_query(request.query, shorten=request.relax)
+        self._begun = tuple(begun)
         self.request = request if text == request.query else request._replace(query=text)
         self.context, self.reader = context, context.reader
         self.backend = Backend(context)
         self.binder = Binder(self.request, self.backend.metadata_keys, self._dropped)
         self._dictionary = self.backend.dictionary(request.level)
         self._relaxed: Relaxed | None = None
-        self._has_no_embedder = False
 
     def run(self) -> SearchResponse:
         """Run the search and return the response.
@@ -131,21 +156,17 @@ class Search:
         if request.facets:
             require_facets(request.facets, self.backend.metadata_keys())
         answer = self.answer(plan, self.allowed())
-        suggestion = self._suggestion(answer, plan)
-        self.explain_answer(answer, plan)
-        self._warnings += Notes(request, plan, answer.reachable(), self._is_held, self._count, self.allowed)
-        if self._has_no_embedder:
-            self._warnings.append("only words were searched, not meaning: there is no embedder")
+        notes = Notes(request, plan, answer.reachable(), self._is_held, self._count, self.allowed)
+        warnings = self.warnings(plan, *self.explained(answer, plan), *notes, *answer.notes)
         facets = self.backend.facets(answer.top.reachable, request.facets) if request.facets else {}
-        return self.respond(
-            answer, request.query, answer.matched.stage, self.warnings(plan), did_you_mean=suggestion, facets=facets
-        )
+        facts: dict[str, Any] = {"did_you_mean": self._suggestion(answer, plan), "facets": facets}
+        return self.respond(answer, request.query, answer.matched.stage, warnings, **facts)
 
     def _suggestion(self, answer: Answer, plan: Plan) -> str:
         """Return a query that may find more, or an empty string."""
         stage, total = answer.matched.stage, answer.reachable()
         if answer.matched.similar:
-            return self.semantic(plan).suggestion()
+            return self.relax(plan).suggestion() if plan.words and plan.forgiving else ""
         if stage == "any":
             return self.relax(plan).suggestion()
         if (total <= FEW and not answer.top.exact) or stage not in AS_WRITTEN:
@@ -154,19 +175,20 @@ class Search:
             return did_you_mean(self.request.query, plan, words, total=more, count=self._count)
         return ""
 
-    def explain_answer(self, answer: Answer, plan: Plan) -> None:
-        """Add warnings about the relaxation used, and about words and references that were not fully looked up."""
+    def explained(self, answer: Answer, plan: Plan) -> Iterator[str]:
+        """Yield how the query was read and relaxed, and which words and references were not fully looked up."""
         matched = answer.matched
-        self._warnings += explain_stage(matched.stage, plan, self.relax, partial=matched.partial)
-        self._warnings += answer.top.notes
-        self._warnings += self.backend.unknown_references([matched.query, *self.binder.filters])
+        yield from matched.notes
+        yield from explain_stage(matched.stage, plan, self.relax, partial=matched.partial)
+        yield from answer.top.notes
+        yield from self.backend.unknown_references([matched.query, *self.binder.filters])
 
     def respond(self, answer: Answer, query: str, stage: str, warnings: Sequence[str], **facts: Any) -> SearchResponse:
         """Fetch the page of an answer.
 
         ``facts`` are further fields of the response; ``warnings`` come before the warnings of the page.
         """
-        request, total = self.request, answer.reachable()
+        request, total = answer.request, answer.reachable()
         end = request.offset + request.limit
         hits = answer.hits(request.offset, min(end, total))
         page = self.fetch(answer, hits)
@@ -179,7 +201,7 @@ class Search:
             stale=page.is_outdated,
             next_offset=end if end < total else None,
             hidden=answer.matched.hidden,
-            **{**self.facts(answer.matched.similar), "query": query, **facts},
+            **{**facts_of(request, answer.matched.similar), "query": query, **facts},
         )
 
     def fetch(self, answer: Answer, hits: Sequence[Hit]) -> Page:
@@ -191,32 +213,20 @@ class Search:
         on_verdicts = any(has_verdict(node) for node in (query, *self.binder.filters))
         return self.backend.page_builder(query, explain=self.request.explain, verdicts_matter=on_verdicts)
 
-    def facts(self, similar: SemanticScores | None) -> dict[str, Any]:
-        """Return the fields of every response that repeat the request, and how it was answered."""
-        repeated = {name: getattr(self.request, name) for name in ("query", "scope", "space", "limit")}
-        mode = self.request.mode.name if similar else "keyword"
-        return {**repeated, "search_type": mode, "method": self.method(similar)}
-
-    def method(self, similar: SemanticScores | None) -> str:
-        """Return the name of the ranking method, as responses show it."""
-        mode = self.request.mode
-        if similar is None:
-            return "keyword" if mode.name in {"keyword", "auto"} else "keyword_fallback"
-        return mode.fusion.fusion if similar.hybrid else "embedding"
-
-    def warnings(self, plan: Plan) -> list[str]:
-        """Return the warnings about the search so far."""
+    def warnings(self, plan: Plan, *notes: str) -> list[str]:
+        """Return the warnings about the query, without repeats: what of it is searched, and some notes."""
         dropped = dict.fromkeys((*plan.dropped, *self._dropped))
         left_out = [f"left out of the query: {part.text!r} at {part.position}: {part.reason}" for part in dropped]
-        return list(dict.fromkeys([*plan.warnings, *left_out, *self._warnings]))
+        return list(dict.fromkeys([*plan.warnings, *left_out, *self._begun, *notes]))
 
     def read(self) -> Plan:
-        """Parse the query. If it is searched as plain words, add a warning that says why."""
+        """Parse the query. If it is searched as plain words, a warning of the plan says why."""
         plan = read_query(self.request, self.backend.metadata_keys)
         if error := plan.fault:
             answerable(error, self._check)
             meant = f"; did you mean {error.suggestion}?" if error.suggestion else ""
-            self._warnings.append(f"the query is searched as plain words: {error.message}{meant}")
+            why = f"the query is searched as plain words: {error.message}{meant}"
+            plan = plan._replace(warnings=(*plan.warnings, why))
         return plan
 
     def stages(self, plan: Plan) -> Iterator[Stage]:
@@ -234,7 +244,11 @@ class Search:
 
     def answer(self, plan: Plan, allowed: Docs) -> Answer:
         """Return the answer among the items that scope and filters allow, by similarity if the mode uses it."""
-        return self._by_meaning(plan, allowed) or self.ordered(self._by_words(plan, allowed))
+        request, notes = self._in_mode(plan, allowed)
+        answer: Answer | None = None
+        if request.mode.name != "keyword":
+            answer, notes = self._by_meaning(request, plan, allowed)
+        return answer or self.ordered(self._by_words(plan, allowed), request)._replace(notes=notes)
 
     def _by_words(self, plan: Plan, allowed: Docs) -> MatchedPage:
         """Return the matches of the first stage with enough hits."""
@@ -251,14 +265,16 @@ class Search:
         query = self.binder.query(stage.ast, plan)
         docs = self.backend.match(query) & allowed
         query = self._with_phrase(stage.ast, plan, docs) or query
-        exact = _NOTHING
+        exact, notes = _NOTHING, tuple[str, ...]()
         if len(named) and (plan.bag or stage.name == "any"):
             if docs and plan.relaxing:
                 docs = docs | self.backend.as_docs(named)
             exact = self.backend.among(named, docs)
-        if stage.name in AS_WRITTEN and len(referred := self._referred(plan, allowed)):
-            docs, exact = docs | self.backend.as_docs(referred), unique(exact, referred)
-        return self.matched(stage.name, query, docs, exact)
+        if stage.name in AS_WRITTEN:
+            referred, notes = self._referred(plan, allowed)
+            if len(referred):
+                docs, exact = docs | self.backend.as_docs(referred), unique(exact, referred)
+        return self.matched(stage.name, query, docs, exact, notes=notes)
 
     def _with_phrase(self, node: ast.Node, plan: Plan, docs: Docs) -> Bound | None:
         """Return a query that also scores its words as a phrase, weighted by their number; None if no match has it.
@@ -275,7 +291,14 @@ class Search:
         return None
 
     def matched(
-        self, stage: str, query: Bound, docs: Docs, exact: Ints = _NOTHING, *, similar: SemanticScores | None = None
+        self,
+        stage: str,
+        query: Bound,
+        docs: Docs,
+        exact: Ints = _NOTHING,
+        *,
+        notes: tuple[str, ...] = (),
+        similar: SemanticScores | None = None,
     ) -> MatchedPage:
         """Return the matches of a stage without the items to hide.
 
@@ -284,6 +307,7 @@ class Search:
             query: The query that scores the items.
             docs: The items.
             exact: The items whose id or name the query gives.
+            notes: How the query was read.
             similar: Their similarity scores.
         """
         hidden, replaced = dict[str, int](), tuple[str, ...]()
@@ -294,11 +318,11 @@ class Search:
                 gone = np.setdiff1d(exact, shown)[:_NAMED].tolist()
                 replaced = tuple(map(self.backend.states.hidden_message, gone))
                 exact = shown
-        return MatchedPage(stage, query, docs, exact, hidden, replaced, similar)
+        return MatchedPage(stage, query, docs, exact, hidden, replaced, notes, similar)
 
-    def ordered(self, matched: MatchedPage) -> Answer:
+    def ordered(self, matched: MatchedPage, request: Request) -> Answer:
         """Return the matches of a stage with the first of them in order."""
-        request, similar = self.request, matched.similar
+        similar = matched.similar
         order = Order(
             request.sort_by,
             request.offset + request.limit,
@@ -307,7 +331,7 @@ class Search:
             ANY_LIMIT if matched.stage == "any" else None,
         )
         scores: Callable[[Ints], Floats] | None = similar.scores if similar else None
-        return Answer(matched, self.backend.top(matched.query, matched.docs, order, similar=scores))
+        return Answer(request, matched, self.backend.top(matched.query, matched.docs, order, similar=scores))
 
     def hide(self, docs: Docs) -> tuple[Docs, dict[str, int]]:
         """Remove superseded, deprecated and yanked items, and count them by state."""
@@ -339,16 +363,11 @@ class Search:
             return _NOTHING
         return self._let_through(named_inside(self.reader, words, self._dictionary), plan, allowed)
 
-    def _referred(self, plan: Plan, allowed: Docs) -> Ints:
-        """Return the allowed items that the whole query names or refers to.
-
-        If the query is read as a reference, add a warning that says to what.
-        """
+    def _referred(self, plan: Plan, allowed: Docs) -> tuple[Ints, tuple[str, ...]]:
+        """Return the allowed items that the whole query names or refers to, and to what it refers, if it does."""
         items, name = referred_to(self.reader, self.request.query)
         items = self._let_through(items, plan, allowed) if self.request.relax or not name else _NOTHING
-        if name and len(items) and (message := f"read as a reference to {name}") not in self._warnings:
-            self._warnings.append(message)
-        return items
+        return items, (f"read as a reference to {name}",) if name and len(items) else ()
 
     def _let_through(self, items: Ints, plan: Plan, allowed: Docs) -> Ints:
         """Filter items by scope, filters and ``fields``."""
@@ -362,10 +381,10 @@ class Search:
         """Bind a query, together with the conditions of ``fields``, and prepare its evaluation."""
         return self.backend.evaluation(self.binder.query(node, plan))
 
-    def semantic(self, plan: Plan) -> SemanticSearch:
-        """Return the search in semantic or hybrid mode."""
+    def semantic(self, plan: Plan, request: Request) -> SemanticSearch:
+        """Return the search in semantic or hybrid mode, which the request names."""
         return SemanticSearch(
-            self.request,
+            request,
             self.reader,
             plan,
             self.evaluate,
@@ -380,59 +399,59 @@ class Search:
         load = embeddings.meaning_for_auto if self.request.is_auto else embeddings.meaning
         return semantic.run(partial(load, self.reader), allowed)
 
-    def _by_meaning(self, plan: Plan, allowed: Docs) -> Answer | None:
-        """Answer in semantic or hybrid mode; None if keywords have to answer, with a warning that says why."""
-        request = self.request = self._in_mode(plan, allowed)
-        if request.mode.name == "keyword":
-            return None
-        semantic = self.semantic(plan)
+    def _by_meaning(self, request: Request, plan: Plan, allowed: Docs) -> tuple[Answer | None, tuple[str, ...]]:
+        """Return the answer in semantic or hybrid mode, None if keywords have to answer; and notes, such as why."""
+        semantic = self.semantic(plan, request)
         scores = self.scored(semantic, allowed)
-        self._warnings += semantic.warnings
         if scores is None:
-            return None
+            return None, tuple(semantic.warnings)
         candidates, docs = scores.candidates(), scores.hits()
-        exact = self._referred(plan, candidates)
+        exact, read = self._referred(plan, candidates)
         if scores.hybrid and plan.words and len(named := self._named(candidates, plan)) and docs:
             exact = unique(exact, named)
         docs = docs | self.backend.as_docs(exact)
         # a least score applies to the scores that are shown, so these stay
+        notes = semantic.warnings
         if request.sort_by == "score" and not request.mode.fusion.min_combined_score:
-            scores = self._reranked(scores, docs)
-        answer = self.ordered(self.matched(request.mode.name, scores.query, docs, exact, similar=scores))
-        if not answer.total and not answer.matched.hidden and not request.mode.narrows:
-            self._warnings.append(semantic.fallback_warning(scores.why_no_hit()))
-            return None
-        return answer
+            try:
+                scores = self._reranked(scores, docs)
+            except UnavailableError as error:
+                notes = [*notes, f"not re-ranked: {error.message}"]
+        matched = self.matched(request.mode.name, scores.query, docs, exact, notes=read, similar=scores)
+        answer = self.ordered(matched, request)
+        if not answer.total and not matched.hidden and not request.mode.narrows:
+            return None, (*notes, semantic.fallback_warning(scores.why_no_hit()))
+        return answer._replace(notes=tuple(notes)), ()
 
-    def _in_mode(self, plan: Plan, allowed: Docs) -> Request:
-        """Resolve mode ``auto``: hybrid for a sentence if there is an embedder, else keyword.
+    def _in_mode(self, plan: Plan, allowed: Docs) -> tuple[Request, tuple[str, ...]]:
+        """Resolve mode ``auto``: hybrid for a sentence if there is an embedder, else keyword; also a note on that.
 
         It is also keyword if an item contains the query word for word, or if the request has another order, a prefix or
         a level. These depend on words, and semantic search would list items that are only slightly similar.
         """
         request, name = self.request, "keyword"
+        notes: tuple[str, ...] = ()
         if not request.is_auto:
-            return request
+            return request, notes
         is_sentence = sum(plan.words.values()) >= AUTO_WORDS and plan.is_prose() and not plan.fault
         about_words = request.sort_by != "score" or request.level is not None or request.options["prefix"]
         if is_sentence and not about_words:
             phrase = verbatim(request.query)
             if not self.context.embeddings.can_embed:
-                self._has_no_embedder = True
+                notes = ("only words were searched, not meaning: there is no embedder",)
             elif not phrase or not self.backend.match(self.binder.query(phrase, plan)) & allowed:
                 name = "hybrid"
-        return request._replace(mode=request.mode._replace(name=name))
+        return request._replace(mode=request.mode._replace(name=name)), notes
 
     def _reranked(self, scores: SemanticScores, docs: Docs) -> SemanticScores:
-        """Return the scores after a second model, if there is one, compared the best hits shown with the query."""
-        try:
-            reranker = self.context.embeddings.reranker
-            return scores if reranker is None else self._reranked_by(reranker, scores, docs)
-        except UnavailableError as error:
-            self._warnings.append(f"not re-ranked: {error.message}")
-            return scores
+        """Return the scores after a second model, if there is one, compared the best hits shown with the query.
 
-    def _reranked_by(self, reranker: Reranker, scores: SemanticScores, docs: Docs) -> SemanticScores:
+        Raises:
+            UnavailableError: It cannot be used.
+        """
+        reranker = self.context.embeddings.reranker
+        if reranker is None:
+            return scores
         shown = docs if self.request.include_superseded else self.hide(docs)[0]
         numbers, total = shown.numbers, scores.fused.total.copy()
         done = reranker.rerank(

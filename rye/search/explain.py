@@ -20,7 +20,7 @@ from rye.items.scope import Scope
 from rye.query import ast, dump, to_dict
 from rye.search.clauses import Clause, ClauseExplainer, culprits
 from rye.search.context import SearchContext
-from rye.search.engine import Search
+from rye.search.engine import Search, method_of
 from rye.search.named_items import referred_to
 from rye.search.request import Request
 from rye.search.results import SearchResponse, SearchResult
@@ -204,8 +204,8 @@ class Explainer:
         self._plan = self._search.read()
         self._answer = self._search.answer(self._plan, self._search.allowed())
         self._matched = self._answer.matched
-        self._request = self._search.request  # in the mode that answers
-        self._semantic = self._search.semantic(self._plan) if self._matched.similar else None
+        self._request = self._answer.request
+        self._semantic = self._search.semantic(self._plan, self._request) if self._matched.similar else None
 
     @property
     def stage(self) -> str:
@@ -245,7 +245,7 @@ class Explainer:
             hit, changed = self._result(index)
             unreadable = MissReason("unreadable", "", "; ".join(changed[-1:]))
             reasons = [] if hit else [*self._unmatched(doc, tree[0])] or [unreadable]
-        self._search.explain_answer(self._answer, self._plan)
+        notes = *self._search.explained(self._answer, self._plan), *self._answer.notes
         return Why(
             type=TYPE_NAMES[part.segment.types[local]],
             id=part.segment.ids[local],
@@ -259,7 +259,7 @@ class Explainer:
             clauses=tree,
             reasons=tuple(reasons),
             meaning=self._similarity(scores, doc) if scores else None,
-            warnings=(*self._search.warnings(self._plan), *changed),
+            warnings=(*self._search.warnings(self._plan, *notes), *changed),
         )
 
     def _scores_with(self, doc: int) -> SemanticScores | None:
@@ -292,7 +292,7 @@ class Explainer:
             by_meaning=round(hit.by_meaning, 4),
             by_words=round(hit.by_words, 4),
             keyword=round(hit.keyword, 4),
-            method=self._search.method(scores),
+            method=method_of(self._request, scores),
         )
 
     def _result(self, index: int) -> tuple[SearchResult | None, tuple[str, ...]]:

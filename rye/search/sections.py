@@ -28,7 +28,7 @@ from rye.items.model import Item
 from rye.search.bound import Bound
 from rye.search.context import SearchContext
 from rye.search.docset import Docs
-from rye.search.engine import Search
+from rye.search.engine import Search, facts_of
 from rye.search.fields import TEXT_FIELDS
 from rye.search.fusion import by_similarity, fuse, keyword_score, reaches
 from rye.search.highlight import BODY, Matches
@@ -139,7 +139,7 @@ class SectionSearch:
         if plan.may_be_words:
             as_written = search.backend.match(search.binder.query(plan.main, plan))
             plan = plan if as_written & allowed else plan.in_words()
-        semantic = search.semantic(plan)
+        semantic = search.semantic(plan, search.request)
         scores = self._by_meaning(semantic, allowed)
         query = search.binder.query(semantic.worded, plan) if scores is None else scores.query
         hits = search.backend.match(query) & allowed if scores is None else scores.hits()
@@ -160,7 +160,7 @@ class SectionSearch:
             chars=sum(len(hit.text) for hit in shown),
             warnings=(*search.warnings(plan), *dict.fromkeys((*self._warnings, *hiding))),
             hidden=self._hidden,
-            **search.facts(similar),
+            **facts_of(search.request, similar),
         )
 
     def _considered(self, query: Bound, hits: Docs, scores: SemanticScores | None) -> Considered:

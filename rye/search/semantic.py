@@ -441,10 +441,6 @@ class SemanticSearch:
         """Warn that keywords answer because of an error."""
         self.warnings.append(self.fallback_warning(f"{error.message}; {error.hint}" if error.hint else error.message))
 
-    def suggestion(self) -> str:
-        """Return the words with typos corrected; empty if there are none, or if none may be corrected."""
-        return self._relaxed().suggestion() if self.plan.words and self.plan.forgiving else ""
-
     def fuse(self, evaluation: Evaluation, similarity: Floats, docs: Ints, threshold: float) -> FusedScores:
         """Return the fused scores of documents, given their similarities."""
         mode, reader = self.request.mode, evaluation.reader

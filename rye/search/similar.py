@@ -125,7 +125,7 @@ class SimilarSearch:
         allowed = search.allowed() & ~search.backend.as_docs(np.asarray(sorted(own), np.int64))
         scores = None if search.request.mode.name == "keyword" else self._scores(part, local, allowed, evaluation)
         docs = scores.hits() if scores else evaluation.docs() & allowed
-        answer = search.ordered(search.matched("similar", query, docs, similar=scores))
+        answer = search.ordered(search.matched("similar", query, docs, similar=scores), search.request)
         return search.respond(answer, f"{kind}:{item_id}", "similar", self._warnings)
 
     def _scores(self, part: Part, local: int, allowed: Docs, evaluation: Evaluation) -> SemanticScores | None:
