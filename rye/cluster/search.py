@@ -69,9 +69,6 @@ MOST_COMPARED: Final = 1_000
 MOST_VECTORS: Final = 200_000
 """Maximum items of a registry that supports mode ``semantic``."""
 
-AUTO_WORDS: Final = 3
-"""Number of plain words from which mode ``auto`` is hybrid."""
-
 _MOST_VALUES: Final = 10_000
 _TIER: Final = 1_000.0
 """Added to the score of a hit that the query names, and of one that is not withdrawn; word scores are lower."""
@@ -427,9 +424,7 @@ class ClusterSearch:
         request = self.request
         if not request.is_auto:
             return request.mode.name
-        is_sentence = sum(plan.words.values()) >= AUTO_WORDS and plan.is_prose() and not plan.fault
-        about_words = request.sort_by != "score" or request.level is not None or request.options["prefix"]
-        if not is_sentence or about_words or self._of.notes.model is None:
+        if not plan.asks_by_meaning(request) or self._of.notes.model is None:
             return "keyword"
         if not self._local.embedding.can_embed():
             self._warnings.append("only words were searched, not meaning: there is no embedder")

@@ -35,9 +35,6 @@ from rye.search.score import Evaluation
 from rye.search.semantic import SemanticScores, SemanticSearch
 from rye.search.suggest import FEW, Notes, answerable, did_you_mean, explain_stage
 
-AUTO_WORDS = 3
-"""Plain words from which mode ``auto`` is hybrid; shorter queries are keyword searches."""
-
 _NOTHING: Ints = np.empty(0, np.int64)
 
 _NAMED = 3
@@ -426,16 +423,13 @@ class Search:
     def _in_mode(self, plan: Plan, allowed: Docs) -> tuple[Request, tuple[str, ...]]:
         """Resolve mode ``auto``: hybrid for a sentence if there is an embedder, else keyword; also a note on that.
 
-        It is also keyword if an item contains the query word for word, or if the request has another order, a prefix or
-        a level. These depend on words, and semantic search would list items that are only slightly similar.
+        It is also keyword if an item contains the query word for word.
         """
         request, name = self.request, "keyword"
         notes: tuple[str, ...] = ()
         if not request.is_auto:
             return request, notes
-        is_sentence = sum(plan.words.values()) >= AUTO_WORDS and plan.is_prose() and not plan.fault
-        about_words = request.sort_by != "score" or request.level is not None or request.options["prefix"]
-        if is_sentence and not about_words:
+        if plan.asks_by_meaning(request):
             phrase = verbatim(request.query)
             if not self.context.embeddings.can_embed:
                 notes = ("only words were searched, not meaning: there is no embedder",)

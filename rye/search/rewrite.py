@@ -50,6 +50,9 @@ SENTENCE = 4
 REQUEST = 8
 """More words than these are a pasted request: its operators are punctuation if it finds nothing as written."""
 
+AUTO_WORDS = 3
+"""Plain words from which mode ``auto`` is hybrid; shorter queries are keyword searches."""
+
 _WORD = re.compile(r"\S+")
 _SYMBOL = re.compile(r"[/\\:=$&|<>{}()\[\]]|(?<!\S)-")
 
@@ -138,6 +141,14 @@ class Plan(NamedTuple):
     def may_be_words(self) -> bool:
         """Whether a query that is not prose may be searched by its words alone."""
         return bool(self.relaxing) and not (self.is_prose() or (self.fallback and self.fallback.conditions))
+
+    def asks_by_meaning(self, request: Request) -> bool:
+        """Return whether mode ``auto`` may be hybrid: for a sentence without an order, a prefix or a level.
+
+        These depend on words, and semantic search would list items that are only slightly similar.
+        """
+        is_sentence = sum(self.words.values()) >= AUTO_WORDS and self.is_prose() and not self.fault
+        return is_sentence and request.sort_by == "score" and request.level is None and not request.options["prefix"]
 
     def is_prose(self) -> bool:
         """Return whether the query consists only of words, quoted words and question marks."""
