@@ -55,7 +55,6 @@ from rye.search.results import Facet, SearchResponse, SearchResult
 from rye.search.rewrite import ANY_LIMIT, Plan, read_query, visible_query
 from rye.search.score import Evaluation
 from rye.search.semantic import hybrid_match, required_part, texts_of
-from rye.search.suggest import explain_stage
 from rye.spaces.signed import ReadItem
 from rye.trust.model import Verdict
 from rye.trust.trust_set import TrustSet
@@ -312,18 +311,18 @@ class ClusterSearch:
     def _by_words(self, plan: Plan) -> _Answer:
         """Search for the query as written; if too few items match, for any of its words, with spelling corrected."""
         words = plan.relaxing if self.request.relax else {}
-        first = next(plan.stages(lambda _: False, ast.Everything))
+        first = plan.first_stage()
         parts = list(dict.fromkeys(part for word in words for part in analysis.parts(word.text)))
         corrects = plan.forgiving and not self._local.only_trusted  # corrections are words of any item
         answer = self._ask(first.name, self._binder.query(first.ast, plan), parts if corrects else ())
         if answer.total >= first.enough or not words:
             return answer
         relaxed = relax(words, self._words, forgiving=plan.forgiving)
-        kept = plan.fallback.conditions if plan.fallback else ()
-        wider = self._ask("any", self._binder.query(ast.And((relaxed.query, *kept)) if kept else relaxed.query, plan))
+        any_of = plan.any_stage(relaxed)
+        wider = self._ask(any_of.name, self._binder.query(any_of.ast, plan))
         if wider.total <= answer.total:
             return answer
-        self._warnings += explain_stage("any", plan, lambda _: relaxed, partial=answer.total > 0)
+        self._warnings += any_of.few if any_of.few and answer.total else any_of.notes
         self._suggestion = relaxed.suggestion()
         return wider
 

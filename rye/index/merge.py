@@ -4,7 +4,7 @@ Each source has a table old → new number for its terms (in the union of all di
 deleted). Postings are renumbered with both tables and sorted by term. The order within a term needs no sorting:
 documents keep the order of the sources, and a stable sort by term preserves it.
 
-The invariant: the merged segment is, byte for byte, what one build of the live documents in this order would write.
+The invariant: the merged segment has, array for array, what one build of the live documents in this order would write.
 
 Segments are merged by the logarithmic method (Bentley and Saxe, 1980): the sizes of the remaining segments at least
 double, so there are few, and each document is merged only logarithmically often.

@@ -33,7 +33,7 @@ from rye.search.results import SearchResponse
 from rye.search.rewrite import ANY_LIMIT, AS_WRITTEN, Plan, Stage, read_query, verbatim, visible_query
 from rye.search.score import Evaluation
 from rye.search.semantic import SemanticScores, SemanticSearch
-from rye.search.suggest import FEW, Notes, answerable, did_you_mean, explain_stage
+from rye.search.suggest import FEW, Notes, answerable, did_you_mean
 
 _NOTHING: Ints = np.empty(0, np.int64)
 
@@ -51,9 +51,8 @@ class MatchedPage(NamedTuple):
         exact: The items whose id or name the query gives.
         hidden: How many items were hidden, by state.
         replaced: A sentence for each hidden item that the query names.
-        notes: How the query was read, if it is a reference.
+        notes: How the query was read and relaxed.
         similar: Their similarity scores; None if only words score them.
-        partial: Whether a few items have every word, and these are the best partial matches.
     """
 
     stage: str
@@ -64,7 +63,6 @@ class MatchedPage(NamedTuple):
     replaced: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     similar: SemanticScores | None = None
-    partial: bool = False
 
 
 class Answer(NamedTuple):
@@ -154,7 +152,7 @@ class Search:
             require_facets(request.facets, self.backend.metadata_keys())
         answer = self.answer(plan, self.allowed())
         notes = Notes(request, plan, answer.reachable(), self._is_held, self._count, self.allowed)
-        warnings = self.warnings(plan, *self.explained(answer, plan), *notes, *answer.notes)
+        warnings = self.warnings(plan, *self.explained(answer), *notes, *answer.notes)
         facets = self.backend.facets(answer.top.reachable, request.facets) if request.facets else {}
         facts: dict[str, Any] = {"did_you_mean": self._suggestion(answer, plan), "facets": facets}
         return self.respond(answer, request.query, answer.matched.stage, warnings, **facts)
@@ -172,11 +170,10 @@ class Search:
             return did_you_mean(self.request.query, plan, words, total=more, count=self._count)
         return ""
 
-    def explained(self, answer: Answer, plan: Plan) -> Iterator[str]:
+    def explained(self, answer: Answer) -> Iterator[str]:
         """Yield how the query was read and relaxed, and which words and references were not fully looked up."""
         matched = answer.matched
         yield from matched.notes
-        yield from explain_stage(matched.stage, plan, self.relax, partial=matched.partial)
         yield from answer.top.notes
         yield from self.backend.unknown_references([matched.query, *self.binder.filters])
 
@@ -228,7 +225,7 @@ class Search:
 
     def stages(self, plan: Plan) -> Iterator[Stage]:
         """Return the queries to try in turn."""
-        return plan.stages(self._is_unknown, lambda: self.relax(plan).query)
+        return plan.stages(self._is_unknown, lambda: self.relax(plan))
 
     def _is_unknown(self, word: str) -> bool:
         return not self._dictionary.knows(word)
@@ -251,8 +248,8 @@ class Search:
         """Return the matches of the first stage with enough hits."""
         tried, named = list[MatchedPage](), self._named(allowed, plan)
         for stage in self.stages(plan):
-            partial = bool(tried and tried[-1].docs)
-            tried.append(self._match_stage(stage, plan, allowed, named)._replace(partial=partial))
+            notes = stage.few if stage.few and tried and tried[-1].docs else stage.notes
+            tried.append(self._match_stage(stage._replace(notes=notes), plan, allowed, named))
             if len(tried[-1].docs) >= stage.enough:
                 wider = stage.wider and self._match_stage(stage.wider, plan, allowed, named)
                 return wider if wider and len(wider.docs) > len(tried[-1].docs) else tried[-1]
@@ -262,14 +259,15 @@ class Search:
         query = self.binder.query(stage.ast, plan)
         docs = self.backend.match(query) & allowed
         query = self._with_phrase(stage.ast, plan, docs) or query
-        exact, notes = _NOTHING, tuple[str, ...]()
+        exact, notes = _NOTHING, stage.notes
         if len(named) and (plan.bag or stage.name == "any"):
             if docs and plan.relaxing:
                 docs = docs | self.backend.as_docs(named)
             exact = self.backend.among(named, docs)
         if stage.name in AS_WRITTEN:
-            referred, notes = self._referred(plan, allowed)
+            referred, read = self._referred(plan, allowed)
             if len(referred):
+                notes = (*read, *notes)
                 docs, exact = docs | self.backend.as_docs(referred), unique(exact, referred)
         return self.matched(stage.name, query, docs, exact, notes=notes)
 

@@ -245,7 +245,7 @@ class Explainer:
             hit, changed = self._result(index)
             unreadable = MissReason("unreadable", "", "; ".join(changed[-1:]))
             reasons = [] if hit else [*self._unmatched(doc, tree[0])] or [unreadable]
-        notes = *self._search.explained(self._answer, self._plan), *self._answer.notes
+        notes = *self._search.explained(self._answer), *self._answer.notes
         return Why(
             type=TYPE_NAMES[part.segment.types[local]],
             id=part.segment.ids[local],

@@ -26,7 +26,7 @@ from rye.query.escaping import pattern_units
 from rye.query.limits import MAX_CHARS, MAX_FUZZY, MAX_LEAVES, MAX_PHRASE, cut
 from rye.search.bind import Context, bind
 from rye.search.fields import TEXT_FIELDS, canonical, text_leaves
-from rye.search.relax import FUNCTION_WORDS
+from rye.search.relax import FUNCTION_WORDS, Relaxed
 from rye.search.request import Request
 
 ANY_LIMIT = 10
@@ -37,6 +37,11 @@ STAGES = ("all", "text", "fuzzy", "substring", "any", "literal")
 
 AS_WRITTEN = ("all", "text")
 """The first stage: every word as written, in a query or in plain words."""
+
+_NONE_AS_WRITTEN = "no item matches the query as written"
+_NO_WORDS = "no item contains every word; showing items"
+_FEW = "few items contain"
+"""Beginnings of the sentences on what the hits of a stage are."""
 
 _UMLAUT = {"ae": "ä", "oe": "ö", "ue": "ü"}
 _UMLAUTS = re.compile("[aou]e", re.IGNORECASE)
@@ -70,12 +75,16 @@ class Stage(NamedTuple):
         ast: The query.
         enough: The least hits with which it answers; the last stage answers with any number.
         wider: The stage that answers instead if it has more hits.
+        notes: Sentences on what its hits are, if it answers.
+        few: The sentences instead, if the stage before it had hits, but too few to answer.
     """
 
     name: str
     ast: ast.Node
     enough: int = 1
     wider: Stage | None = None
+    notes: tuple[str, ...] = ()
+    few: tuple[str, ...] = ()
 
 
 class Fallback(NamedTuple):
@@ -90,13 +99,6 @@ class Fallback(NamedTuple):
     words: Mapping[ast.Word, int] = {}
     conditions: tuple[ast.Node, ...] = ()
     phrase: ast.Node | None = None
-
-    def stages(self, read: Callable[[], ast.Node]) -> Iterator[Stage]:
-        """Yield the queries to try; ``read`` returns the query of stage ``any``."""
-        if self.words:
-            yield Stage("any", _and([read(), *self.conditions]))
-        if self.phrase:
-            yield Stage("literal", self.phrase)
 
 
 class Plan(NamedTuple):
@@ -154,38 +156,62 @@ class Plan(NamedTuple):
         """Return whether the query consists only of words, quoted words and question marks."""
         return query.loosen(self.main) is not None
 
-    def stages(self, unknown: Callable[[str], bool], read: Callable[[], ast.Node]) -> Iterator[Stage]:
+    def first_stage(self) -> Stage:
+        """Return the query as read, without the function words of a bag."""
+        main, enough = self.prefixed or self.main, ANY_LIMIT if len(self.words) > SENTENCE else 1
+        return Stage("text" if self.fault else "all", _with_content(main) if self.words else main, enough)
+
+    def any_stage(self, relaxed: Relaxed) -> Stage:
+        """Return stage ``any``, given how it reads the words."""
+        read = tuple(relaxed.messages())
+        if self.fallback:
+            note = f"{_NONE_AS_WRITTEN}; operators are read as words: showing the best partial matches"
+            return Stage("any", _and([relaxed.query, *self.fallback.conditions]), notes=(*read, note))
+        if len(self.words) == 1:
+            note = "no item contains the whole word; showing items that contain a part of it"
+            return Stage("any", relaxed.query, notes=(*read, note))
+        none, few = (f"{how} every word; showing the best partial matches" for how in ("no item contains", _FEW))
+        return Stage("any", relaxed.query, notes=(*read, none), few=(*read, few))
+
+    def stages(self, unknown: Callable[[str], bool], relaxed: Callable[[], Relaxed]) -> Iterator[Stage]:
         """Yield the queries to try, from strict to broad; the first with enough hits answers.
 
-        ``unknown`` returns whether no item has a word; ``read`` returns the query of stage ``any``.
+        ``unknown`` returns whether no item has a word; ``relaxed`` returns how stage ``any`` reads the words.
         """
         sentence = len(self.words) > SENTENCE
-        enough = ANY_LIMIT if sentence else 1
-        main = self.prefixed or self.main
-        yield Stage("text" if self.fault else "all", _with_content(main) if self.words else main, enough)
+        yield (first := self.first_stage())
+        enough = first.enough
         if not self.words:
-            yield from self.fallback.stages(read) if self.fallback else ()
+            if self.fallback and self.fallback.words:
+                yield self.any_stage(relaxed())
+            if self.fallback and self.fallback.phrase:
+                note = f"{_NONE_AS_WRITTEN}; showing items with its text, in which operators are read as words"
+                yield Stage("literal", self.fallback.phrase, notes=(note,))
             return
         if query.as_words(self.main) is None:
-            yield Stage("text", _with_content(_and(self.words)), enough)
+            note = f"{_NONE_AS_WRITTEN}; showing items with its words"
+            yield Stage("text", _with_content(_and(self.words)), enough, notes=(note,))
         lacking = [word for word in self.words if unknown(word.text)]
         substring = None
         if not sentence:
             content = [word for word in self.words if not _is_function_word(word)] or [*self.words]
             if not any(analysis.has_signs(word.text) for word in content):
                 pieces = [ast.Wildcard(f"*{escape(word.text)}*", span=word.span) for word in content]
-                substring = Stage("substring", _and(pieces))
+                substring = Stage(
+                    "substring", _and(pieces), notes=(f"{_NO_WORDS} that contain them as parts of words",)
+                )
         if self.forgiving and (lacking or not sentence):
             targets = lacking or self.words
             # a number is never a typo: another number means something else
             slips = [word for word in targets if not any(map(str.isdigit, word.text))]
             words = [_with_slips(word, unknown) if word in slips else word for word in self.words]
             if slips:
-                yield Stage("fuzzy", _with_content(_and(words)), enough, wider=substring)
+                note = f"{_NO_WORDS} with similar words"
+                yield Stage("fuzzy", _with_content(_and(words)), enough, substring, notes=(note,))
         if substring:
             yield substring
         if len(self.words) > 1 or any(_has_parts(word.text) for word in self.words):
-            yield Stage("any", read())
+            yield self.any_stage(relaxed())
 
 
 def read_query(request: Request, keys: Keys = frozenset) -> Plan:

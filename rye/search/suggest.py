@@ -17,7 +17,7 @@ from rye.options.search import SearchOptions
 from rye.query import ast, loosen, walk
 from rye.query.limits import MAX_CORRECTED, MAX_PHRASE
 from rye.search.fields import TEXT_FIELDS, canonical, nearest, text_leaves
-from rye.search.relax import Dictionary, Relaxed
+from rye.search.relax import Dictionary
 from rye.search.request import Request
 from rye.search.rewrite import Plan
 
@@ -143,33 +143,6 @@ def answerable(error: QueryError, check: Callable[[str], None]) -> None:
             error.suggestion = candidate
             return
     error.suggestion = ""
-
-
-def explain_stage(stage: str, plan: Plan, read: Callable[[Plan], Relaxed], *, partial: bool) -> Iterator[str]:
-    """Yield a warning for each relaxation that was needed.
-
-    Args:
-        stage: The stage that answered.
-        plan: How the query was read.
-        read: Returns how stage ``any`` read the words.
-        partial: Whether a few items have every word.
-    """
-    if stage == "literal" or (stage == "text" and not plan.fault):
-        shown = "its words" if stage == "text" else "its text, in which operators are read as words"
-        yield f"no item matches the query as written; showing items with {shown}"
-    elif stage == "fuzzy":
-        yield "no item contains every word; showing items with similar words"
-    elif stage == "substring":
-        yield "no item contains every word; showing items that contain them as parts of words"
-    elif stage == "any":
-        yield from read(plan).messages()
-        if plan.fallback:
-            yield "no item matches the query as written; operators are read as words: showing the best partial matches"
-        elif len(plan.words) == 1:
-            yield "no item contains the whole word; showing items that contain a part of it"
-        else:
-            few = "few items contain" if partial else "no item contains"
-            yield f"{few} every word; showing the best partial matches"
 
 
 def did_you_mean(

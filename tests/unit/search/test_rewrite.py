@@ -6,6 +6,7 @@ import pytest
 
 from rye import query
 from rye.errors import QueryError
+from rye.search.relax import Relaxed
 from rye.search.rewrite import read_query
 from tests.unit.search.asking import request
 
@@ -13,7 +14,8 @@ from tests.unit.search.asking import request
 def stages(text: str, unknown: tuple[str, ...] = (), **options: object) -> list[tuple[str, str]]:
     """Return the name and canonical text of every stage of a request."""
     plan = read_query(request(text, **options))
-    found = plan.stages(lambda word: word in unknown, lambda: query.parse("any OR word").ast)
+    relaxed = Relaxed(query.parse("any OR word").ast, {}, {}, (), ())
+    found = plan.stages(lambda word: word in unknown, lambda: relaxed)
     return [(stage.name, str(stage.ast)) for stage in found]
 
 
