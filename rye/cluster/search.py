@@ -44,7 +44,7 @@ from rye.search.binder import Binder
 from rye.search.bound import Bound, has_verdict
 from rye.search.context import SearchContext
 from rye.search.expand import edits
-from rye.search.facets import require_facets
+from rye.search.facets import known_facets
 from rye.search.fields import weights_for
 from rye.search.fusion import fuse, shown_as
 from rye.search.page import Hit, Hydrator, PageBuilder
@@ -230,11 +230,11 @@ class ClusterSearch:
             ArgumentError: An argument does not fit the items.
             UnavailableError: A cluster cannot do this.
         """
+        if self.request.facets:
+            self.request = self.request._replace(facets=known_facets(self.request.facets, self.metadata_keys()))
         request, plan = self.request, self.plan()
         if plan.fault:
             self._warnings.append(f"the query is searched as plain words: {plan.fault.message}")
-        if request.facets:
-            require_facets(request.facets, self.metadata_keys())
         answer = self._by_meaning(plan) or self._by_words(plan)
         results, more = self._results(answer)
         removed = len(answer.rows) - len(results)

@@ -29,10 +29,10 @@ from rye.search.fields import (
     STATES,
     TEXT_FIELDS,
     UNORDERED,
-    canonical,
     is_readable,
     kind_of,
     nearest,
+    resolve,
 )
 
 _ATTACHED = re.compile(r"\w\*|\*\w|\w\?+\w")
@@ -166,12 +166,8 @@ def _refuse_nesting(name: str, scope: _BoundScope, node: ast.Node, context: Cont
 
 def _resolve(name: str, node: ast.Node, context: Context) -> str | None:
     """Return the field that a name means; None if lenient binding drops an unknown name."""
-    known = canonical(name)
-    if known in TEXT_FIELDS or known in KEYWORD_FIELDS:
+    if known := resolve(name, frozenset()) or resolve(name, metadata := context.metadata_keys()):
         return known
-    metadata = context.metadata_keys()
-    if name in metadata:
-        return name
     writable = filter(is_field_name, sorted(metadata))
     suggestions = nearest(name.casefold(), (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *writable), cutoff=0.7)
     first, last = node.span  # the span of the enclosing group, if there is one
@@ -220,9 +216,7 @@ def _bind_range(node: ast.Compare | ast.Range, scope: _BoundScope, context: Cont
             return None
     if isinstance(node, ast.Range):
         return bound.Between(name, kind, node.low, node.high, node.include_low, node.include_high)
-    if node.op.startswith(">"):
-        return bound.Between(name, kind, node.value, None, node.op == ">=", include_high=True)
-    return bound.Between(name, kind, None, node.value, include_low=True, include_high=node.op == "<=")
+    return compared(name, node.op, node.value)
 
 
 def _bind_text(node: ast.Node, scope: _BoundScope, context: Context) -> bound.Bound | None:
@@ -267,12 +261,12 @@ def _bind_keyword(node: ast.Node, name: str, context: Context) -> bound.Bound | 
             words = f"field {name!r} is compared as a whole and cannot take {node}"
             _refuse(context, node, "field-kind", words, hint=f"use {name}:value, {name}:val*, or quotes")
             return None
-    if name in RELATION_FIELDS:
-        return bound.Refers(name, glob)
-    if name != "is":
-        return bound.Glob(name, glob) if isinstance(node, ast.Wildcard) else equal(name, node.text)
-    states = [state for state in STATES if fnmatchcase(state, glob)] if isinstance(node, ast.Wildcard) else [glob]
-    if states and states[0] in STATES:
+    if not isinstance(node, ast.Wildcard):
+        if condition := has_value(name, node.text):
+            return condition
+    elif name != "is":
+        return bound.Refers(name, glob) if name in RELATION_FIELDS else bound.Glob(name, glob)
+    elif states := [state for state in STATES if fnmatchcase(state, glob)]:
         conditions = tuple(bound.HasState(state) for state in states)
         return conditions[0] if len(conditions) == 1 else bound.Any(conditions)
     suggestions = [STATE_SYNONYMS[glob]] if glob in STATE_SYNONYMS else nearest(glob, STATES)
@@ -289,8 +283,23 @@ def _bind_keyword(node: ast.Node, name: str, context: Context) -> bound.Bound | 
     return None
 
 
-def equal(name: str, text: str) -> bound.Bound:
-    """Return the condition that a keyword field has a value. Numbers, dates and versions compare as in ranges."""
+def compared(name: str, operator: str, limit: str) -> bound.Between:
+    """Return the condition that a keyword field is ``>``, ``>=``, ``<`` or ``<=`` a limit."""
+    low, high = (limit, None) if operator[0] == ">" else (None, limit)
+    inclusive = operator.endswith("=")
+    ends = inclusive or low is None, inclusive or high is None
+    return bound.Between(name, kind_of(name), low, high, *ends)
+
+
+def has_value(name: str, text: str) -> bound.Bound | None:
+    """Return the condition that a keyword field has a value; None for a state that there is not.
+
+    Numbers, dates and versions compare as in ranges.
+    """
+    if name in RELATION_FIELDS:
+        return bound.Refers(name, escape(fold_value(text)))
+    if name == "is":
+        return bound.HasState(state) if (state := fold_value(text)) in STATES else None
     same, kind = bound.Glob(name, escape(fold_value(text))), kind_of(name)
     if not (is_readable(kind, text) and (kind != "text" or number(text) is not None)):
         return same

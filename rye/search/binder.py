@@ -8,26 +8,24 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from rye.errors import QueryError
-from rye.index.schema import fold_value, period
-from rye.index.terms import escape
+from rye.index.schema import period
 from rye.items.scope import EVERY_SCOPE
 from rye.options.model import ParameterError
 from rye.query import ast
 from rye.search import bound
-from rye.search.bind import Context, bind, equal
+from rye.search.bind import Context, bind, compared, has_value
 from rye.search.bound import Bound
 from rye.search.fields import (
     ALIASES,
     EXAMPLES,
     KEYWORD_FIELDS,
-    RELATION_FIELDS,
     STATES,
     TEXT_FIELDS,
     UNORDERED,
-    canonical,
     is_readable,
     kind_of,
     nearest,
+    resolve,
 )
 from rye.search.request import Request
 from rye.search.rewrite import Plan, in_field
@@ -122,10 +120,9 @@ def require_field(name: str, metadata_keys: frozenset[str]) -> None:
     Raises:
         ArgumentError: ``unknown-field``.
     """
-    valid = (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES)
-    if name.casefold() in valid or name in metadata_keys:
+    if resolve(name, metadata_keys):
         return
-    suggestions = nearest(name, (*valid, *sorted(metadata_keys)))
+    suggestions = nearest(name, (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *sorted(metadata_keys)))
     guess = f"did you mean {' or '.join(suggestions)}? " if suggestions else ""
     hint = f"{guess}fields are {', '.join((*TEXT_FIELDS, *KEYWORD_FIELDS))} and the items' metadata keys"
     raise ParameterError("unknown-field", [("fields", name)], "is", "no field", hint=hint, nearest=suggestions)
@@ -142,8 +139,8 @@ def bind_filters(filters: Mapping[str, Any], metadata_keys: frozenset[str]) -> l
         if (folded := name.casefold()) in ("date_from", "date_to"):
             nodes.append(_dated(folded, given))
             continue
-        key = known if (known := canonical(name)) in FILTERABLE else name
-        if key not in FILTERABLE and key not in metadata_keys:
+        key = resolve(name, metadata_keys, FILTERABLE)
+        if not key:
             valid = [*FILTERABLE, "date_from", "date_to", *sorted(metadata_keys)]
             suggestions = nearest(name, valid)
             guess = f"did you mean {' or '.join(suggestions)}? " if suggestions else ""
@@ -173,27 +170,16 @@ def _filter(name: str, key: str, value: Any) -> bound.Bound:
         return bound.All(
             (bound.BoundNot(positive), bound.BoundEverything() if key == "is" else bound.Has(key, text=False))
         )
-    compared = _COMPARED.fullmatch(value)
-    if compared is None:
-        return _equal(name, key, value)
-    operator, limit = compared[1], compared[2].strip()
+    comparison = _COMPARED.fullmatch(value)
+    if comparison is None:
+        if (condition := has_value(key, value)) is None:
+            _refuse_filter(name, "is", repr(value), f"states are {', '.join(STATES)}", valid=list(STATES))
+        return condition
+    operator, limit = comparison[1], comparison[2].strip()
     kind = kind_of(key)
     if key in UNORDERED or not limit or not is_readable(kind, limit):
         _refuse_filter(name, "compares with", repr(limit), f"give a {kind} after {operator}, like {EXAMPLES[kind]}")
-    low, high = (limit, None) if operator[0] == ">" else (None, limit)
-    inclusive = operator.endswith("=")
-    return bound.Between(key, kind, low, high, include_low=inclusive, include_high=inclusive)
-
-
-def _equal(name: str, key: str, value: str) -> bound.Bound:
-    folded = fold_value(value)
-    if key in RELATION_FIELDS:
-        return bound.Refers(key, escape(folded))
-    if key != "is":
-        return equal(key, value)
-    if folded not in STATES:
-        _refuse_filter(name, "is", repr(value), f"states are {', '.join(STATES)}", valid=list(STATES))
-    return bound.HasState(folded)
+    return compared(key, operator, limit)
 
 
 def _dated(name: str, value: Any) -> bound.Bound:

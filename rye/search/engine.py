@@ -23,7 +23,7 @@ from rye.search.binder import Binder
 from rye.search.bound import Bound, has_verdict
 from rye.search.context import SearchContext
 from rye.search.docset import Docs
-from rye.search.facets import require_facets
+from rye.search.facets import known_facets
 from rye.search.named_items import named_inside, referred_to
 from rye.search.order import Order, Top
 from rye.search.page import Hit, Page, PageBuilder
@@ -148,12 +148,11 @@ class Search:
 
     def _run(self) -> SearchResponse:
         request, plan = self.request, self.read()
-        if request.facets:
-            require_facets(request.facets, self.backend.metadata_keys())
+        asked = known_facets(request.facets, self.backend.metadata_keys()) if request.facets else ()
         answer = self.answer(plan, self.allowed())
         notes = Notes(request, plan, answer.reachable(), self._is_held, self._count, self.allowed)
         warnings = self.warnings(plan, *self.explained(answer), *notes, *answer.notes)
-        facets = self.backend.facets(answer.top.reachable, request.facets) if request.facets else {}
+        facets = self.backend.facets(answer.top.reachable, asked) if asked else {}
         facts: dict[str, Any] = {"did_you_mean": self._suggestion(answer, plan), "facets": facets}
         return self.respond(answer, request.query, answer.matched.stage, warnings, **facts)
 

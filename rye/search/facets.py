@@ -7,7 +7,7 @@ lists its items. Values are shown folded, as they are compared.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -17,24 +17,27 @@ from rye.index.arrays import Ints
 from rye.index.reader import Part, Reader
 from rye.index.verdict_cache import VERDICT_NAMES
 from rye.items.model import TYPE_NAMES
-from rye.search.fields import nearest
+from rye.search.fields import nearest, resolve
 from rye.search.predicates import States, tally
 from rye.search.request import FACETS, FacetRequest
 from rye.search.results import Facet
 
 
-def require_facets(requests: Sequence[FacetRequest], metadata_keys: Collection[str]) -> None:
-    """Refuse a facet that is neither built in nor a metadata key of any item.
+def known_facets(requests: Sequence[FacetRequest], metadata_keys: frozenset[str]) -> tuple[FacetRequest, ...]:
+    """Return facets by the names of what they count; refuse one that is neither built in nor a key of any item.
 
     Raises:
         ArgumentError: ``unknown-facet``.
     """
-    for name, _ in requests:
-        if name not in FACETS and name not in metadata_keys:
+    known = []
+    for name, most in requests:
+        if not (key := name if name in FACETS else resolve(name, metadata_keys, FACETS)):
             suggestions = nearest(name, (*FACETS, *sorted(metadata_keys)))
             guess = f"did you mean {' or '.join(suggestions)}? " if suggestions else ""
             hint = f"{guess}facets are {', '.join(FACETS)} and the items' metadata keys"
             raise ArgumentError("unknown-facet", f"there is no facet {name!r}", hint=hint, nearest=suggestions)
+        known.append(FacetRequest(key, most))
+    return tuple(known)
 
 
 def count_facets(reader: Reader, states: States, docs: Ints, requests: Sequence[FacetRequest]) -> dict[str, Facet]:

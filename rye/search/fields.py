@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -144,6 +144,26 @@ def canonical(name: str) -> str:
     """Return the canonical name of a field, given its name or an alias in any case."""
     folded = name.casefold()
     return ALIASES.get(folded, folded)
+
+
+_FIELDS = frozenset({*TEXT_FIELDS, *KEYWORD_FIELDS})
+
+
+def resolve(name: str, metadata_keys: frozenset[str], known: Container[str] = _FIELDS) -> str:
+    """Return the field or metadata key that a name means, in any case; empty if there is none.
+
+    Args:
+        name: The name, or an alias of a field.
+        metadata_keys: The metadata keys that items have. One in other letters counts if no other differs only in that.
+        known: The fields that may be meant.
+    """
+    field = canonical(name)
+    if field in known:
+        return field
+    if name in metadata_keys:
+        return name
+    alike = [key for key in metadata_keys if key.casefold() == name.casefold()]
+    return alike[0] if len(alike) == 1 else ""
 
 
 def text_leaves(node: ast.Node) -> Iterator[ast.Node]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rye import Registry, SearchResponse, SearchResult
+from rye import QueryError, Registry, SearchResponse, SearchResult
 from tests.support.signed import ANN, WHEN
 from tests.support.spacesim import FURNITURE, SpaceSim, furnish, no_own_items
 
@@ -206,6 +207,20 @@ def test_orders(registry: Registry) -> None:
     assert (by_id.results[0].exact, by_id.results[0].id) == (True, "notes/best")
     ties = [hit.source for hit in registry.search("name:read", scope="tool").results]
     assert ties == ["project", "user", "system"]
+
+
+def test_case_does_not_matter_in_the_name_of_a_field(tmp_path: Path) -> None:
+    """Nor in a metadata key, unless two differ only in that; in a query, `fields`, `filters` and `facets` alike."""
+    sim = SpaceSim(tmp_path, bundles=())
+    sim.write("project", "knowledge/a.md", "---\ntitle: Alpha\nteam: Web\nOwner: Ann\nowner: Bea\n---\n\nText.\n")
+    found = sim.registry()
+    for name, value in (("TITLE", "alpha"), ("Team", "web"), ("Owner", "ann"), ("owner", "bea")):
+        assert found.search(f"{name}:{value}", relax=False, space="project").total == 1
+        assert found.search("", fields={name: value}, relax=False, space="project").total == 1
+        assert found.search("", filters={name: value}, space="project").total == 1
+    assert dict(found.search("", facets=["TEAM"], space="project").facets["team"].values) == {"web": 1}
+    with pytest.raises(QueryError, match="there is no field 'OWNER'"):
+        found.search("OWNER:ann", relax=False, space="project")
 
 
 # typos and nearness

@@ -44,7 +44,7 @@ def refused(asked: str) -> QueryError:
         ("Bundel:*", "unknown-field", "Bundel", "bundle:*"),
         ("verson:>=2", "unknown-field", "verson", "version:>=2"),
         ("creatd:[2026 TO *]", "unknown-field", "creatd", "created:[2026 TO *]"),
-        ("ENTRY_TYPE:b", "unknown-field", "ENTRY_TYPE", "entry_type:b"),
+        ("ENTRY_TYP:b", "unknown-field", "ENTRY_TYP", "entry_type:b"),
         ("qqqq:b", "unknown-field", "qqqq", '"qqqq:b"'),
         ('qqqq:"a b" c', "unknown-field", "qqqq", '"qqqq: a b c"'),
         ("my_key:b", "unknown-field", "my_key", '"my_key:b"'),
