@@ -23,8 +23,8 @@ if TYPE_CHECKING:
         SigningError,
         UnavailableError,
     )
-    from rye.index.refresh import RefreshReport
-    from rye.index.vectors import VectorReport
+    from rye.index.build.refresh import RefreshReport
+    from rye.index.vectors.vectors import VectorReport
     from rye.keyring.lists import ListSigned
     from rye.keyring.plan import SignReport
     from rye.keyring.trust_list import TrustReport
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from rye.registry.reports import LoadedItem, SpaceStatus
     from rye.registry.skills import FoundSkill
     from rye.registry.stats import Stats
+    from rye.search.contract.results import SearchResponse, SearchResult, SectionHit, SectionResponse
     from rye.search.explain import QueryReading, Why
-    from rye.search.results import SearchResponse, SearchResult, SectionHit, SectionResponse
     from rye.spaces.lists import ListReport
     from rye.trust.model import Signature, Verdict
     from rye.verify.policy import Policy
@@ -95,20 +95,20 @@ _HOMES = {
     "Policy": "rye.verify.policy",
     "PublishReport": "rye.cluster.publish",
     "QueryReading": "rye.search.explain",
-    "RefreshReport": "rye.index.refresh",
+    "RefreshReport": "rye.index.build.refresh",
     "Registry": "rye.registry.registry",
     "Relations": "rye.registry.relations",
-    "SearchResponse": "rye.search.results",
-    "SearchResult": "rye.search.results",
-    "SectionHit": "rye.search.results",
-    "SectionResponse": "rye.search.results",
+    "SearchResponse": "rye.search.contract.results",
+    "SearchResult": "rye.search.contract.results",
+    "SectionHit": "rye.search.contract.results",
+    "SectionResponse": "rye.search.contract.results",
     "SignReport": "rye.keyring.plan",
     "Signature": "rye.trust.model",
     "SpaceStatus": "rye.registry.reports",
     "Stats": "rye.registry.stats",
     "TrustReport": "rye.keyring.trust_list",
     "Unchecked": "rye.verify.report",
-    "VectorReport": "rye.index.vectors",
+    "VectorReport": "rye.index.vectors.vectors",
     "Verdict": "rye.trust.model",
     "VerifiedItem": "rye.verify.report",
     "VerifyReport": "rye.verify.report",

@@ -40,6 +40,12 @@ LAYERS: Mapping[str, int] = {
 }
 """Each room and its layer; a room imports itself and rooms of lower layers."""
 
+STEPS: Mapping[str, str] = {
+    "index": "storage text segment build vectors",
+    "search": "contract matching scoring reading meaning page",
+}
+"""Room → its folders in the order of the steps; each imports those before it, and the files beside them all."""
+
 THIRD_PARTIES: Mapping[str, str] = {
     "cli": "click",
     "cluster": "numpy opensearchpy rapidfuzz",
@@ -96,6 +102,13 @@ def room(module: str) -> str:
     return [*module.split("."), "__init__"][1]
 
 
+def step(module: str) -> int:
+    """Return the number of the step in its room that a module belongs to; that of the last for files beside them."""
+    folders = STEPS[room(module)].split()
+    part = [*module.split("."), ""][2]
+    return folders.index(part) if part in folders else len(folders)
+
+
 def faults(modules: Mapping[str, ast.Module]) -> list[str]:
     """Return imports that point up, leave their room, or close a circle."""
     found, below = [], dict[str, set[str]]()
@@ -105,6 +118,8 @@ def faults(modules: Mapping[str, ast.Module]) -> list[str]:
             below.setdefault(source.removesuffix(".__init__"), set()).add(target)
             if source != "rye.__init__" and here != room(target) and LAYERS[here] <= LAYERS[room(target)]:
                 found.append(f"{source} imports {target}, which is not below it")
+            if here == room(target) and here in STEPS and step(target) > step(source):
+                found.append(f"{source} imports {target}, a later step")
         elif top not in {*STANDARD, *THIRD_PARTIES.get(here, "").split(), *RISKY.get(here, "").split()}:
             found.append(f"{source} imports {top}")
     try:

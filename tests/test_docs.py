@@ -16,7 +16,7 @@ from rye.items.model import ItemType
 from rye.items.reader import parse
 from rye.mcp.clients import CLIENTS
 from rye.mcp.tools.table import TOOLS
-from rye.search.fields import KEYWORD_FIELDS, STATES, TEXT_FIELDS
+from rye.search.contract.fields import KEYWORD_FIELDS, STATES, TEXT_FIELDS
 from rye.trust.model import Verdict
 from rye.trust.reasons import POLICY_REMEDIES, REASONS
 from tests.support.reference import PAGE, page

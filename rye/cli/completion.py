@@ -134,7 +134,7 @@ def _trusted(layout: _Spaces, _begun: str) -> Iterable[str]:
 
 
 def _fields(_layout: _Spaces, _begun: str) -> Iterable[str]:
-    from rye.search.fields import KEYWORD_FIELDS, TEXT_FIELDS
+    from rye.search.contract.fields import KEYWORD_FIELDS, TEXT_FIELDS
 
     return (*TEXT_FIELDS, *KEYWORD_FIELDS)
 

@@ -22,10 +22,11 @@ from typing import Any, Final
 import numpy as np
 
 from rye.cluster.vectors import FIELDS as VECTOR_FIELDS
-from rye.index import analysis, schema
-from rye.index.arrays import Bools, Ints
-from rye.index.docvalues import name_key
-from rye.index.schema import (
+from rye.index.segment.docvalues import name_key
+from rye.index.segment.segment import Segment
+from rye.index.storage.arrays import Bools, Ints
+from rye.index.text import analysis, schema
+from rye.index.text.schema import (
     SEPARATOR,
     TEXT_FIELDS,
     ItemPlace,
@@ -34,13 +35,12 @@ from rye.index.schema import (
     sort_time,
     text_columns,
 )
-from rye.index.segment import Segment
 from rye.items.model import TYPE_NAMES, TYPE_NUMBER, Item
 from rye.items.references import BY_NAME, TYPE_BITS, TYPED, Lookup, key_of, name_of
 from rye.items.relations import Edge
 from rye.items.values import Version, version
-from rye.search.fields import TEXT_FIELDS as WEIGHTS
-from rye.search.fields import kind_of
+from rye.search.contract.fields import TEXT_FIELDS as WEIGHTS
+from rye.search.contract.fields import kind_of
 
 FORMAT: Final = 11
 """The version of the document format. A registry in another version must be published again."""

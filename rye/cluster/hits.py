@@ -23,12 +23,12 @@ from rye.cluster.roots import read_document
 from rye.cluster.vectors import FIELDS as VECTOR_FIELDS
 from rye.cluster.vectors import HitVectors
 from rye.errors import ItemError
-from rye.index.file_list import FileList, Files, SegmentRow
-from rye.index.reader import Reader
-from rye.index.schema import SEPARATOR, ItemPlace, clean
-from rye.index.segment import Segment
-from rye.index.segment_builder import SegmentBuilder
-from rye.index.store import LiveSegment, Snapshot
+from rye.index.build.reader import Reader
+from rye.index.build.segment_builder import SegmentBuilder
+from rye.index.build.store import LiveSegment, Snapshot
+from rye.index.segment.segment import Segment
+from rye.index.storage.file_list import FileList, Files, SegmentRow
+from rye.index.text.schema import SEPARATOR, ItemPlace, clean
 from rye.items.model import TYPE_NAMES
 from rye.items.names import spellings
 from rye.items.reader import MAX_BYTES
@@ -106,7 +106,7 @@ class FetchedHits:
         self.dimensions = 0
 
     def read(self, root: Root, path: str, *_: object, **__: object) -> ReadItem:
-        """Return an item that was already fetched; has the signature of :meth:`rye.search.page.ItemCache.read`."""
+        """Return an item that was already fetched; has the signature of :meth:`rye.search.page.page.ItemCache.read`."""
         return self._read[root.source, path]
 
     def ask(self, body: Mapping[str, Any]) -> tuple[list[HitRow], dict[str, Any]]:

@@ -23,7 +23,7 @@ from rye.cluster.faults import reading, shown
 from rye.cluster.published import Generation, ListNote
 from rye.cluster.roots import ClusterRoot, RootFacts
 from rye.errors import EnvironmentFault, SigningError
-from rye.index.reader import Reader
+from rye.index.build.reader import Reader
 from rye.spaces.lists import list_folder, list_key, read_list
 from rye.spaces.model import Root, Space
 from rye.spaces.signed import ReadItem

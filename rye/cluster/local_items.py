@@ -17,15 +17,15 @@ from rye.cluster.published import Owned
 from rye.cluster.roots import RootFacts
 from rye.cluster.vectors import ItemVectors
 from rye.errors import EnvironmentFault, ItemError
-from rye.index.arrays import Bools
-from rye.index.reader import Part, Reader
-from rye.index.schema import ItemPlace
-from rye.index.store import Snapshot
+from rye.index.build.reader import Part, Reader
+from rye.index.build.store import Snapshot
+from rye.index.storage.arrays import Bools
+from rye.index.text.schema import ItemPlace
 from rye.items.model import TYPE_NAMES, ItemType
 from rye.items.references import beside
 from rye.items.relations import edges_of
 from rye.items.scope import EVERY_SCOPE, Scope
-from rye.search.predicates import States, in_scope
+from rye.search.matching.predicates import States, in_scope
 from rye.spaces.model import Root
 from rye.spaces.read import FolderReader, Read
 from rye.spaces.signed import read_item

@@ -12,15 +12,15 @@ from typing import Any, Final, TypeAlias
 
 from rye.cluster.documents import date_key, number_key, version_key
 from rye.errors import UnavailableError
-from rye.index import analysis
-from rye.index.schema import HIDDEN_STATES, SEPARATOR, fold_value, number, period
-from rye.index.terms import escape
+from rye.index.storage.terms import escape
+from rye.index.text import analysis
+from rye.index.text.schema import HIDDEN_STATES, SEPARATOR, fold_value, number, period
 from rye.items.scope import Scope
 from rye.items.values import version
-from rye.search import bound
-from rye.search.bound import BoundNear, BoundPhrase, SloppyPhrase, TermQuery
-from rye.search.expand import INFLECTION_WEIGHT, How, Pattern, automatic_distance
-from rye.search.fields import K1, TEXT_FIELDS
+from rye.search.contract.fields import K1, TEXT_FIELDS
+from rye.search.matching import bound
+from rye.search.matching.bound import BoundNear, BoundPhrase, SloppyPhrase, TermQuery
+from rye.search.matching.expand import INFLECTION_WEIGHT, How, Pattern, automatic_distance
 from rye.trust.trust_set import TrustSet
 
 Clause: TypeAlias = dict[str, Any]

@@ -33,28 +33,28 @@ from rye.cluster.query import (
 from rye.cluster.vectors import SIMILARITY, HitVectors, Model
 from rye.embedding.protocol import Embedder, Floats, query_vector
 from rye.errors import EnvironmentFault, UnavailableError
-from rye.index import analysis
-from rye.index.reader import Reader
-from rye.index.schema import BUILT_IN_KEYS, HIDDEN_STATES, SEPARATOR, fold_value
-from rye.index.vectors import SCALE
+from rye.index.build.reader import Reader
+from rye.index.text import analysis
+from rye.index.text.schema import BUILT_IN_KEYS, HIDDEN_STATES, SEPARATOR, fold_value
+from rye.index.vectors.vectors import SCALE
 from rye.query import ast
-from rye.search import bound
-from rye.search.bind import searched_fields
-from rye.search.binder import Binder
-from rye.search.bound import Bound, has_verdict
 from rye.search.context import SearchContext
-from rye.search.expand import edits
-from rye.search.facets import known_facets
-from rye.search.fields import weights_for
-from rye.search.fusion import fuse, shown_as
-from rye.search.page import Hit, Hydrator, PageBuilder
-from rye.search.predicates import States
-from rye.search.relax import Dictionary, relax
-from rye.search.request import FACETS, Request
-from rye.search.results import Facet, SearchResponse, SearchResult
-from rye.search.rewrite import ANY_LIMIT, Plan, read_query, visible_query
-from rye.search.score import Evaluation
-from rye.search.semantic import hybrid_match, required_part, texts_of
+from rye.search.contract.fields import weights_for
+from rye.search.contract.fusion import fuse, shown_as
+from rye.search.contract.request import FACETS, Request
+from rye.search.contract.results import Facet, SearchResponse, SearchResult
+from rye.search.matching import bound
+from rye.search.matching.bind import searched_fields
+from rye.search.matching.bound import Bound, has_verdict
+from rye.search.matching.expand import edits
+from rye.search.matching.predicates import States
+from rye.search.meaning.semantic import hybrid_match, required_part, texts_of
+from rye.search.page.page import Hit, Hydrator, PageBuilder
+from rye.search.reading.binder import Binder
+from rye.search.reading.relax import Dictionary, relax
+from rye.search.reading.rewrite import ANY_LIMIT, Plan, read_query, visible_query
+from rye.search.scoring.facets import known_facets
+from rye.search.scoring.score import Evaluation
 from rye.spaces.signed import ReadItem
 from rye.trust.model import Verdict
 from rye.trust.trust_set import TrustSet

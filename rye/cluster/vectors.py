@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rye.embedding.protocol import Floats, is_same_model
-from rye.index.arrays import Array, Bools
-from rye.index.vectors import SCALE, Vectors, file_stem
+from rye.index.storage.arrays import Array, Bools
+from rye.index.vectors.vectors import SCALE, Vectors, file_stem
 
 FIELDS: Mapping[str, Mapping[str, Any]] = {
     "vectors": {"type": "binary", "doc_values": True},

@@ -18,7 +18,7 @@ from rye.trust.model import Verdict
 
 if TYPE_CHECKING:
     from rye.registry.registry import Registry
-    from rye.search.results import SearchResponse, SearchResult
+    from rye.search.contract.results import SearchResponse, SearchResult
     from rye.spaces.model import Root
 
 PAGE = 100

@@ -24,7 +24,7 @@ from rye.cluster.search import ClusterSearch, Embedding, LocalContext
 from rye.cluster.vectors import ItemVectors, Model
 from rye.embedding.protocol import Embedder
 from rye.errors import ArgumentError, NotFoundError, QueryError, UnavailableError
-from rye.index.reader import Reader
+from rye.index.build.reader import Reader
 from rye.items.scope import parse_scope
 from rye.options.model import check
 from rye.options.search import REPLICAS, SHARDS
@@ -32,10 +32,10 @@ from rye.registry.engine import Pages, in_pages
 from rye.registry.load import load_item
 from rye.registry.lookup import find_item
 from rye.registry.state import ranking_of
-from rye.search.graph import Direction
-from rye.search.predicates import States
-from rye.search.request import Request, SectionRequest
-from rye.search.results import SearchResponse, SectionHit, SectionResponse
+from rye.search.contract.request import Request, SectionRequest
+from rye.search.contract.results import SearchResponse, SectionHit, SectionResponse
+from rye.search.matching.graph import Direction
+from rye.search.matching.predicates import States
 from rye.spaces.bundles import is_own
 from rye.spaces.layout import Layout
 from rye.spaces.signed import ReadItem

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from rye.errors import ItemError
-from rye.index.reader import Reader
-from rye.index.refresh import Progress
+from rye.index.build.reader import Reader
+from rye.index.build.refresh import Progress
 from rye.items.clients import SKILL_FILE
 from rye.items.model import TYPE_NAMES, ItemType
 from rye.items.provenance import RECORDS
@@ -29,10 +29,10 @@ from rye.registry.listings import (
     without_others,
 )
 from rye.registry.relations import relations_of
-from rye.search.graph import graph_of
-from rye.search.request import Request, make_request
-from rye.search.results import SearchResponse
-from rye.search.shares import decisive
+from rye.search.contract.request import Request, make_request
+from rye.search.contract.results import SearchResponse
+from rye.search.contract.shares import decisive
+from rye.search.matching.graph import graph_of
 from rye.spaces.contents import SkillFiles, read_skill
 from rye.spaces.git import ask, ignored_below, is_for_agents
 from rye.spaces.lists import has_list

@@ -10,21 +10,21 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from rye.errors import ArgumentError, NotFoundError, QueryError
-from rye.index.container import SYMPTOMS, DamagedError
-from rye.index.reader import Reader
+from rye.index.build.reader import Reader
+from rye.index.storage.container import SYMPTOMS, DamagedError
 from rye.registry.lookup import why_of
 from rye.registry.state import Indexes, State
 from rye.registry.trusted import TrustedView
 from rye.registry.vectors import VectorIndexes
 from rye.search.context import SearchContext
-from rye.search.request import Request, SectionRequest, names_own
-from rye.search.results import SearchResponse, SectionResponse
+from rye.search.contract.request import Request, SectionRequest, names_own
+from rye.search.contract.results import SearchResponse, SectionResponse
 from rye.spaces.bundles import is_own
 from rye.trust.model import Verdict
 from rye.trust.trust_store import system_clock
 
 if TYPE_CHECKING:
-    from rye.index.refresh import Progress
+    from rye.index.build.refresh import Progress
     from rye.registry.diagnosis import DoctorReport
     from rye.registry.relations import Relations
     from rye.registry.reports import LoadedItem
@@ -165,7 +165,7 @@ class LocalEngine:
             return self._answer(request.space, work)
 
     def _searched(self, request: Request, state: State) -> SearchResponse:
-        from rye.search.rewrite import AS_WRITTEN, STAGES
+        from rye.search.reading.rewrite import AS_WRITTEN, STAGES
 
         response = _OfState(state, self._context).search(request)
         is_loose = not response.total or response.stage in set(STAGES) - set(AS_WRITTEN)

@@ -17,15 +17,15 @@ from rye.items.clients import SKILL_FILE
 from rye.items.reader import MAX_BYTES
 from rye.options.search import WhyOptions
 from rye.registry.questions import MAX_QUESTIONS, Question, read_questions
-from rye.search.request import make_request
-from rye.search.results import SearchResult
-from rye.search.shares import Share, decisive
+from rye.search.contract.request import make_request
+from rye.search.contract.results import SearchResult
+from rye.search.contract.shares import Share, decisive
 from rye.spaces.classify import MODULES
 from rye.spaces.read import unreadable
 from rye.spaces.snapshot import PLAIN, PROGRAM, mode_of, tree
 
 if TYPE_CHECKING:
-    from rye.index.refresh import Progress
+    from rye.index.build.refresh import Progress
     from rye.registry.engine import Engine
 
 # ruff: noqa: PTH112, PTH113 - these never raise, whatever the path

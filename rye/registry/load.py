@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rye.errors import ItemError
-from rye.index.reader import Part, Reader
+from rye.index.build.reader import Part, Reader
 from rye.items.hidden import HIDDEN_TEXT
 from rye.items.model import TYPE_NAMES, ItemType
 from rye.registry.lookup import reading
 from rye.registry.reports import LoadedItem
-from rye.search.predicates import States
+from rye.search.matching.predicates import States
 from rye.spaces.lists import warn_beside
 from rye.spaces.signed import ReadItem, read_item
 from rye.spaces.skills_lock import installed_from

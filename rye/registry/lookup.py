@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from rye._files import real_path
 from rye.errors import ArgumentError, NotFoundError
-from rye.index.reader import Part, Reader
+from rye.index.build.reader import Part, Reader
 from rye.items.clients import SKILL_FILE
 from rye.items.model import TYPE_NAMES
 from rye.items.names import Spelling, read_reference, spellings
@@ -27,8 +27,8 @@ from rye.spaces.model import Root, is_within
 from rye.spaces.walk import aliased
 
 if TYPE_CHECKING:
+    from rye.search.contract.request import Request
     from rye.search.explain import Explainer, Why
-    from rye.search.request import Request
 
 _SEARCH = "rye search finds items by what they say"
 _NAMED = 3

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Self, Unpack
 from rye._process import Cancelled
 from rye.embedding.protocol import Embedder
 from rye.errors import ArgumentError, RyeError
-from rye.index import cache_folder
-from rye.index.refresh import Progress
-from rye.index.vectors import LOCK_WAIT
+from rye.index.build.refresh import Progress
+from rye.index.storage import cache_folder
+from rye.index.vectors.vectors import LOCK_WAIT
 from rye.options.model import Parameter, check, complete, takes
 from rye.options.search import (
     EMBED_SECONDS,
@@ -41,17 +41,17 @@ from rye.registry.engine import Engine, LocalEngine, Pages
 from rye.registry.lookup import check_space
 from rye.registry.state import Indexes
 from rye.registry.vectors import VectorIndexes, as_choice
-from rye.search.request import make_request
-from rye.search.results import SearchResponse
-from rye.search.settings import chosen_index
+from rye.search.contract.request import make_request
+from rye.search.contract.results import SearchResponse
+from rye.search.contract.settings import chosen_index
 from rye.spaces.layout import Layout, as_path, as_paths
 from rye.spaces.model import Root
 from rye.trust.trust_store import system_clock
 
 if TYPE_CHECKING:
     from rye.cluster.publish import PublishReport
-    from rye.index.refresh import RefreshReport
-    from rye.index.vectors import VectorReport
+    from rye.index.build.refresh import RefreshReport
+    from rye.index.vectors.vectors import VectorReport
     from rye.keyring.lists import ListSigned
     from rye.keyring.plan import Confirm, SignReport
     from rye.keyring.private import Passphrase
@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     from rye.registry.reports import LoadedItem, SpaceStatus
     from rye.registry.skills import FoundSkill
     from rye.registry.stats import Stats
+    from rye.search.contract.results import SectionResponse
     from rye.search.explain import QueryReading, Why
-    from rye.search.results import SectionResponse
     from rye.spaces.lists import ListReport
     from rye.verify.policy import Policy
     from rye.verify.report import Entry, VerifyReport
@@ -392,7 +392,7 @@ class Registry:
             ArgumentError: Another argument is not valid; the error lists what is.
             EnvironmentFault: The cache folder is not safe to use.
         """
-        from rye.search.request import make_section_request
+        from rye.search.contract.request import make_section_request
 
         return self._engine.sections(make_section_request(query, options))
 

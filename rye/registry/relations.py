@@ -10,12 +10,12 @@ from pathlib import PurePosixPath
 
 from rye._report import Report
 from rye.errors import ItemError
-from rye.index.reader import Part, Reader
+from rye.index.build.reader import Part, Reader
 from rye.items.model import ItemType
 from rye.items.relations import KINDS, MAX_REFERENCES, edges_of
 from rye.registry.lookup import reading
-from rye.search.graph import Direction, Graph, RelationWalk, graph_of, walk
-from rye.search.predicates import States
+from rye.search.matching.graph import Direction, Graph, RelationWalk, graph_of, walk
+from rye.search.matching.predicates import States
 from rye.spaces.signed import ReadItem, read_item
 from rye.trust.judge import judge
 from rye.trust.trust_set import TrustSet

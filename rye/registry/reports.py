@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rye._report import Report, as_json
-from rye.index.vectors import VectorReport
+from rye.index.vectors.vectors import VectorReport
 from rye.items.model import Item
 from rye.spaces.model import InSpace, ItemFile, Root
 from rye.trust.model import Signature

@@ -40,7 +40,7 @@ from rye.spaces.snapshot import sweep_below
 from rye.trust.list import LIST_FILE, SKILL_SIGNATURE
 
 if TYPE_CHECKING:
-    from rye.index.refresh import Progress
+    from rye.index.build.refresh import Progress
     from rye.verify.report import VerifiedItem
 
 POLICY = "rye-policy.yaml"

@@ -39,7 +39,7 @@ from rye.trust.model import Evidence, Place, Signature, Verdict
 from rye.trust.trust_store import system_clock
 
 if TYPE_CHECKING:
-    from rye.index.reader import Part
+    from rye.index.build.reader import Part
     from rye.registry.state import State
 
 MAX_URI: Final = 4_096

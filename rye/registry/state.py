@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, TypeVar
 from rye._files import write_atomically
 from rye._process import Cancelled, stoppable
 from rye.errors import EnvironmentFault, ItemError, NotFoundError
-from rye.index import cache_folder
-from rye.index.container import SYMPTOMS, DamagedError, damage_text
-from rye.index.reader import Part, Reader
-from rye.index.refresh import Progress, RefreshReport, SpaceIndex
-from rye.index.store import Snapshot
+from rye.index.build.reader import Part, Reader
+from rye.index.build.refresh import Progress, RefreshReport, SpaceIndex
+from rye.index.build.store import Snapshot
+from rye.index.storage import cache_folder
+from rye.index.storage.container import SYMPTOMS, DamagedError, damage_text
 from rye.items.guarded import load_json
 from rye.registry.lookup import find_item
-from rye.search.settings import Ranking, read_ranking
+from rye.search.contract.settings import Ranking, read_ranking
 from rye.spaces.bundles import is_own
 from rye.spaces.discover import index_of, repository_of
 from rye.spaces.layout import Layout
@@ -380,7 +380,7 @@ def _file_warnings(refreshed: Sequence[tuple[Root, RefreshReport]]) -> list[str]
 
 
 def _status(index: SpaceIndex) -> SpaceStatus:
-    from rye.index.vectors import vector_reports
+    from rye.index.vectors.vectors import vector_reports
     from rye.registry.reports import SpaceStatus
 
     snapshot = index.snapshot()

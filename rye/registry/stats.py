@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rye._report import Report
-from rye.index.reader import Reader
-from rye.search.facets import count_all
-from rye.search.predicates import States
-from rye.search.request import FacetRequest
+from rye.index.build.reader import Reader
+from rye.search.contract.request import FacetRequest
+from rye.search.matching.predicates import States
+from rye.search.scoring.facets import count_all
 from rye.trust.trust_store import system_clock
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from rye.index.reader import Reader
-from rye.index.store import Snapshot
+from rye.index.build.reader import Reader
+from rye.index.build.store import Snapshot
 from rye.registry.state import State
-from rye.search.predicates import States
+from rye.search.matching.predicates import States
 from rye.trust.model import Verdict
 from rye.trust.trust_store import system_clock
 

@@ -17,11 +17,11 @@ from rye.embedding.guarded import GuardedEmbedder
 from rye.embedding.loader import has_minilm, is_there, open_embedder
 from rye.embedding.protocol import Embedder, Floats, ModelChangedError, embed_with_probe
 from rye.errors import UnavailableError
-from rye.index.cache_folder import files_in
-from rye.index.digest_vectors import DigestVectors
-from rye.index.reader import Reader
-from rye.index.refresh import Progress
-from rye.index.vectors import (
+from rye.index.build.reader import Reader
+from rye.index.build.refresh import Progress
+from rye.index.storage.cache_folder import files_in
+from rye.index.vectors.digest_vectors import DigestVectors
+from rye.index.vectors.vectors import (
     SEARCH_WAIT,
     VECTOR_FILES,
     Effort,
@@ -31,9 +31,9 @@ from rye.index.vectors import (
     Vectors,
     vector_reports,
 )
-from rye.search.meaning import Meaning
-from rye.search.rerank import RECIPE, Reranker
-from rye.search.settings import ignored_choices, read_choice
+from rye.search.contract.settings import ignored_choices, read_choice
+from rye.search.meaning.meaning import Meaning
+from rye.search.meaning.rerank import RECIPE, Reranker
 from rye.spaces.bundles import is_own
 from rye.spaces.layout import Layout
 from rye.spaces.model import Root

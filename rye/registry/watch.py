@@ -16,7 +16,7 @@ from rye.items.model import TYPE_OF_FOLDER
 from rye.spaces.model import FOLDER
 
 if TYPE_CHECKING:
-    from rye.index.refresh import RefreshReport
+    from rye.index.build.refresh import RefreshReport
     from rye.registry.registry import Registry
 
 _LOG = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from rye.options.search import EMBED_SECONDS
 
 if TYPE_CHECKING:
     from rye._process import Cancelled
-    from rye.index.refresh import Progress
+    from rye.index.build.refresh import Progress
     from rye.registry.registry import Registry
     from rye.spaces.layout import Layout
 

@@ -1,12 +1,17 @@
 """Search: turns a request over an index into a page of hits.
 
-A search runs through this room in one direction. :mod:`request` checks the arguments. :mod:`rewrite` parses the query
-and says how it may be relaxed. :mod:`bind` and :mod:`binder` resolve its names. :mod:`engine` tries the stages on the
-index, which :mod:`backend` wraps: :mod:`expand` finds the terms of each word, :mod:`term` and :mod:`positions` the
-documents with those terms, :mod:`score` combines and scores, :mod:`order` sorts, and :mod:`page` reads and verifies the
-files of the hits shown::
+A search runs through the folders of this room in one direction, and each imports only those before it:
+
+- ``contract``: what is asked and what is answered; :mod:`request` checks the arguments.
+- ``matching``: :mod:`bind` resolves the names of a query, :mod:`expand` finds the terms of each word, :mod:`term` and
+  :mod:`positions` the documents with those terms, :mod:`predicates` those that meet a condition.
+- ``scoring``: :mod:`score` combines and scores, :mod:`order` sorts, :mod:`facets` counts.
+- ``reading``: :mod:`rewrite` parses a text and says what to try in turn, :mod:`relax` how its words may be relaxed.
+- ``meaning``: similarities of vectors, fused with the scores of words.
+- ``page``: the files of the hits shown, read and verified now, with passages and marks.
+
+Above them, :mod:`engine` does these steps for one request, on the index that :mod:`backend` wraps; :mod:`sections`,
+:mod:`similar` and :mod:`explain` use it::
 
     response = Search(make_request("thread NEAR/5 orchestrator", options), context).run()
 """
-
-__all__ = ["engine", "request"]  # modules, each loaded when it is first needed

@@ -6,22 +6,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from rye.index.arrays import Ints, unique
-from rye.index.reader import Floats
-from rye.index.schema import BUILT_IN_KEYS
-from rye.search.bind import searched_fields
-from rye.search.bound import Bound, has_relations
+from rye.index.build.reader import Floats
+from rye.index.storage.arrays import Ints, unique
+from rye.index.text.schema import BUILT_IN_KEYS
 from rye.search.context import SearchContext
-from rye.search.docset import Docs
-from rye.search.facets import count_facets
-from rye.search.fields import Weights, weights_for
-from rye.search.order import Order, Top, ranked
-from rye.search.page import Hydrator, PageBuilder
-from rye.search.predicates import States
-from rye.search.relax import Dictionary
-from rye.search.request import FacetRequest
-from rye.search.results import Facet
-from rye.search.score import Evaluation, KnownTerms
+from rye.search.contract.fields import Weights, weights_for
+from rye.search.contract.request import FacetRequest
+from rye.search.contract.results import Facet
+from rye.search.matching.bind import searched_fields
+from rye.search.matching.bound import Bound, has_relations
+from rye.search.matching.docset import Docs
+from rye.search.matching.predicates import States
+from rye.search.page.page import Hydrator, PageBuilder
+from rye.search.reading.relax import Dictionary
+from rye.search.scoring.facets import count_facets
+from rye.search.scoring.order import Order, Top, ranked
+from rye.search.scoring.score import Evaluation, KnownTerms
 
 _NOTHING: Ints = np.empty(0, np.int64)
 

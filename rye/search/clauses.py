@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rye._report import Report
-from rye.index.verdict_cache import VERDICT_NAMES
+from rye.index.segment.verdict_cache import VERDICT_NAMES
 from rye.query import ast
-from rye.search import bound
-from rye.search.bind import bind
+from rye.search.contract.fields import RELATION_FIELDS, STATES, TEXT_FIELDS, canonical
 from rye.search.engine import Search
-from rye.search.fields import RELATION_FIELDS, STATES, TEXT_FIELDS, canonical
-from rye.search.positions import PositionBudget
-from rye.search.term import Term
+from rye.search.matching import bound
+from rye.search.matching.bind import bind
+from rye.search.matching.positions import PositionBudget
+from rye.search.matching.term import Term
 
 _FIELD_NAMES = tuple(TEXT_FIELDS)
 _LISTED = 5

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from rye.index.reader import Reader
-from rye.search.fields import Overrides
-from rye.search.meaning import Embeddings, NoEmbeddings
+from rye.index.build.reader import Reader
+from rye.search.contract.fields import Overrides
+from rye.search.meaning.meaning import Embeddings, NoEmbeddings
 from rye.spaces.signed import ReadItem, read_item
 from rye.trust.trust_set import TrustSet
 

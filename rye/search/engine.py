@@ -13,27 +13,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rye.errors import QueryError, UnavailableError
-from rye.index.arrays import Ints, unique
-from rye.index.reader import Floats
-from rye.index.schema import HIDDEN_STATES
+from rye.index.build.reader import Floats
+from rye.index.storage.arrays import Ints, unique
+from rye.index.text.schema import HIDDEN_STATES
 from rye.query import ast
-from rye.search import bound
 from rye.search.backend import Backend
-from rye.search.binder import Binder
-from rye.search.bound import Bound, has_verdict
 from rye.search.context import SearchContext
-from rye.search.docset import Docs
-from rye.search.facets import known_facets
-from rye.search.named_items import named_inside, referred_to
-from rye.search.order import Order, Top
-from rye.search.page import Hit, Page, PageBuilder
-from rye.search.relax import Relaxed, relax
-from rye.search.request import Request
-from rye.search.results import SearchResponse
-from rye.search.rewrite import ANY_LIMIT, AS_WRITTEN, Plan, Stage, read_query, verbatim, visible_query
-from rye.search.score import Evaluation
-from rye.search.semantic import SemanticScores, SemanticSearch
-from rye.search.suggest import FEW, Notes, answerable, did_you_mean
+from rye.search.contract.request import Request
+from rye.search.contract.results import SearchResponse
+from rye.search.matching import bound
+from rye.search.matching.bound import Bound, has_verdict
+from rye.search.matching.docset import Docs
+from rye.search.meaning.semantic import SemanticScores, SemanticSearch
+from rye.search.page.page import Hit, Page, PageBuilder
+from rye.search.reading.binder import Binder
+from rye.search.reading.named_items import named_inside, referred_to
+from rye.search.reading.relax import Relaxed, relax
+from rye.search.reading.rewrite import ANY_LIMIT, AS_WRITTEN, Plan, Stage, read_query, verbatim, visible_query
+from rye.search.reading.suggest import FEW, Notes, answerable, did_you_mean
+from rye.search.scoring.facets import known_facets
+from rye.search.scoring.order import Order, Top
+from rye.search.scoring.score import Evaluation
 
 _NOTHING: Ints = np.empty(0, np.int64)
 

@@ -1,7 +1,7 @@
 """Explain why an item is or is not a hit of a query: its rank, score and clauses.
 
 All values come from the search itself: its ranks and scores, its evaluator for each clause, and the conditions that
-:mod:`rye.search.fusion` applied in semantic and hybrid mode.
+:mod:`rye.search.contract.fusion` applied in semantic and hybrid mode.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import numpy as np
 
 from rye._report import Report, as_json
 from rye.errors import ItemError
-from rye.index.reader import Part
+from rye.index.build.reader import Part
 from rye.items.model import TYPE_NAMES, ItemType
 from rye.items.scope import Scope
 from rye.query import ast, dump, to_dict
 from rye.search.clauses import Clause, ClauseExplainer, culprits
 from rye.search.context import SearchContext
+from rye.search.contract.request import Request
+from rye.search.contract.results import SearchResponse, SearchResult
 from rye.search.engine import Search, method_of
-from rye.search.named_items import referred_to
-from rye.search.request import Request
-from rye.search.results import SearchResponse, SearchResult
-from rye.search.rewrite import AS_WRITTEN, Plan
-from rye.search.semantic import SemanticScores
+from rye.search.meaning.semantic import SemanticScores
+from rye.search.reading.named_items import referred_to
+from rye.search.reading.rewrite import AS_WRITTEN, Plan
 from rye.spaces.signed import read_item
 
 MISS_REASONS: Mapping[str, str] = {

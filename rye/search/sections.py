@@ -20,27 +20,26 @@ from urllib.parse import quote
 import numpy as np
 
 from rye.errors import UnavailableError
-from rye.index.arrays import Ints, unique
-from rye.index.chunks import CHUNK_CHARS, OVERLAP_CHARS, chunk_size, chunks_of
-from rye.index.reader import Floats
-from rye.index.schema import sort_time
+from rye.index.build.reader import Floats
+from rye.index.storage.arrays import Ints, unique
+from rye.index.text.chunks import CHUNK_CHARS, OVERLAP_CHARS, chunk_size, chunks_of
+from rye.index.text.schema import sort_time
 from rye.items.model import Item
-from rye.search.bound import Bound
 from rye.search.context import SearchContext
-from rye.search.docset import Docs
+from rye.search.contract.fields import TEXT_FIELDS
+from rye.search.contract.fusion import by_similarity, fuse, keyword_score, reaches
+from rye.search.contract.request import SectionRequest
+from rye.search.contract.results import SectionHit, SectionResponse
 from rye.search.engine import Search, facts_of
-from rye.search.fields import TEXT_FIELDS
-from rye.search.fusion import by_similarity, fuse, keyword_score, reaches
-from rye.search.highlight import BODY, Matches
-from rye.search.marks import Ranges, mark
-from rye.search.order import Order, ranked
-from rye.search.page import Hydrated, Hydrator
-from rye.search.passage import passage
-from rye.search.request import SectionRequest
-from rye.search.results import SectionHit, SectionResponse
-from rye.search.score import Evaluation
-from rye.search.section_text import SectionText, keyword_scores, sections_of
-from rye.search.semantic import SemanticScores, SemanticSearch
+from rye.search.matching.bound import Bound
+from rye.search.matching.docset import Docs
+from rye.search.meaning.semantic import SemanticScores, SemanticSearch
+from rye.search.page.highlight import BODY, Matches, passage
+from rye.search.page.marks import Ranges, mark
+from rye.search.page.page import Hydrated, Hydrator
+from rye.search.page.section_text import SectionText, keyword_scores, sections_of
+from rye.search.scoring.order import Order, ranked
+from rye.search.scoring.score import Evaluation
 from rye.spaces.shadowing import cut_short
 from rye.trust.model import Verdict
 

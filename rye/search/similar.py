@@ -16,22 +16,22 @@ from typing import NamedTuple
 import numpy as np
 
 from rye.errors import EnvironmentFault, UnavailableError
-from rye.index.arrays import Ints
-from rye.index.reader import Floats, Part, Reader
+from rye.index.build.reader import Floats, Part, Reader
+from rye.index.storage.arrays import Ints
 from rye.items.model import TYPE_NAMES, TYPE_NUMBER
 from rye.query import ast
-from rye.search import bound
-from rye.search.bind import searched_fields
 from rye.search.context import SearchContext
-from rye.search.docset import Docs
+from rye.search.contract.fields import K1, TEXT_FIELDS, Weights, weights_for
+from rye.search.contract.fusion import by_similarity
+from rye.search.contract.request import Request
+from rye.search.contract.results import SearchResponse
 from rye.search.engine import Search
-from rye.search.expand import How, Pattern, document_frequencies
-from rye.search.fields import K1, TEXT_FIELDS, Weights, weights_for
-from rye.search.fusion import by_similarity
-from rye.search.request import Request
-from rye.search.results import SearchResponse
-from rye.search.score import Evaluation, idf
-from rye.search.semantic import SemanticScores, Similarities
+from rye.search.matching import bound
+from rye.search.matching.bind import searched_fields
+from rye.search.matching.docset import Docs
+from rye.search.matching.expand import How, Pattern, document_frequencies
+from rye.search.meaning.semantic import SemanticScores, Similarities
+from rye.search.scoring.score import Evaluation, idf
 
 MAX_KEY_TERMS = 25
 """Most terms of an item that are searched for."""

@@ -14,7 +14,7 @@ from rye.surface.text import source_name
 
 if TYPE_CHECKING:
     from rye.registry.registry import Registry
-    from rye.search.results import SearchResult
+    from rye.search.contract.results import SearchResult
 
 ROOT: ContextVar[str] = ContextVar("root", default="")
 """Mount path of the pages in the current request; every address of a page begins with it."""

@@ -14,7 +14,7 @@ from rye.web.address import Visit, WebPage, read_arguments
 if TYPE_CHECKING:
     from rye.keyring.trust_list import TrustedKey, TrustReport
     from rye.registry.registry import Registry
-    from rye.search.results import SearchResult
+    from rye.search.contract.results import SearchResult
     from rye.spaces.lists import ListReport
 
 _LOOKED_AT = 100

@@ -13,7 +13,7 @@ from rye.surface.text import search_notes, warning_notes
 from rye.web.address import ROOT, TRUE, Pairs, Visit, WebPage, changed, read_arguments, with_one_more
 
 if TYPE_CHECKING:
-    from rye.search.results import SearchResponse
+    from rye.search.contract.results import SearchResponse
 
 FACETS = ("type", "verdict", "tag", "signer", "bundle", "client", "installed-from")
 """Facets that are counted if the address names none."""

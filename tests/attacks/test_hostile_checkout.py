@@ -24,7 +24,7 @@ import atexit, sys
 from pathlib import Path
 from rye._process import Worker
 from rye.cli import main
-from rye.index import parallel_build as runs
+from rye.index.build import parallel_build as runs
 from rye.verify import facts as processes
 processes.cores = runs.cores = lambda: 3
 done, ask = [], Worker.ask

@@ -18,10 +18,10 @@ from statistics import median
 from typing import Any, TypeVar
 
 from rye.search.context import SearchContext
+from rye.search.contract.request import make_request, read_facets
 from rye.search.engine import Search
-from rye.search.facets import count_facets
-from rye.search.request import make_request, read_facets
-from rye.search.rewrite import read_query
+from rye.search.reading.rewrite import read_query
+from rye.search.scoring.facets import count_facets
 from tests.benchmarks import report
 from tests.benchmarks.asking import KINDS, Query, queries
 from tests.benchmarks.corpus import SHORT, Corpus

@@ -33,9 +33,9 @@ from rye import Registry
 from rye.embedding.choice import Choice
 from rye.embedding.loader import open_embedder
 from rye.embedding.protocol import Embedder
-from rye.index.chunks import Chunk
-from rye.index.reader import Reader
-from rye.index.vectors import RootVectors, VectorFile, Vectors, VectorTable, item_keys, write_vectors
+from rye.index.build.reader import Reader
+from rye.index.text.chunks import Chunk
+from rye.index.vectors.vectors import RootVectors, VectorFile, Vectors, VectorTable, item_keys, write_vectors
 from tests.benchmarks import report
 from tests.benchmarks.corpus import LONG, SHORT, Corpus
 from tests.benchmarks.laying import Laid, lay

@@ -14,17 +14,17 @@ import numpy as np
 
 import rye.query
 from rye._process import cores
-from rye.index.file_list import FileList, Files
-from rye.index.parallel_build import ALONE_BELOW, PIECES_EACH, join
-from rye.index.reader import Reader
-from rye.index.schema import ItemPlace
-from rye.index.segment_builder import SegmentBuilder
-from rye.index.store import Store
+from rye.index.build.parallel_build import ALONE_BELOW, PIECES_EACH, join
+from rye.index.build.reader import Reader
+from rye.index.build.segment_builder import SegmentBuilder
+from rye.index.build.store import Store
+from rye.index.storage.file_list import FileList, Files
+from rye.index.text.schema import ItemPlace
 from rye.items.model import Item, ItemType
 from rye.search.context import SearchContext
+from rye.search.contract.request import make_request
 from rye.search.engine import Search
-from rye.search.request import make_request
-from rye.search.rewrite import read_query
+from rye.search.reading.rewrite import read_query
 from rye.spaces.model import Root, Space
 from rye.trust.model import Evidence
 from rye.trust.trust_set import TrustSet

@@ -317,7 +317,7 @@ def _check_promises(item: Item, data: bytes) -> None:
 def _markdown() -> Target:
     """Any bytes are a page with the headings that another parser of CommonMark finds, or an error in due form."""
     from rye.items.model import ItemType
-    from rye.search.section_text import sections_of
+    from rye.search.page.section_text import sections_of
     from tests.support.naive_markdown import headings
 
     def check(data: bytes) -> None:

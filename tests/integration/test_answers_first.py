@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from rye import Registry
-from rye.search.results import SearchResponse
+from rye.search.contract.results import SearchResponse
 from rye.web.serving import app
 from tests.support.mcp_server import called, with_client
 from tests.support.spacesim import SpaceSim

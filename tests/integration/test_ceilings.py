@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from rye.index.container import Container
+from rye.index.storage.container import Container
 from rye.mcp.calls import Call
 from rye.mcp.server import App
 from rye.mcp.startup import Options
@@ -84,10 +84,10 @@ BYTES = {
 STARTS = {
     "--help": (39, {"click"}),
     "verify": (94, {"click", "cryptography", "yaml"}),
-    "search release": (153, {"click", "cryptography", "numpy", "yaml"}),
+    "search release": (162, {"click", "cryptography", "numpy", "yaml"}),
     "hook claude": (151, {"click", "cryptography", "numpy", "yaml"}),
-    "show knowledge:ops/item7": (146, {"click", "cryptography", "numpy", "yaml"}),
-    "list": (158, {"click", "cryptography", "numpy", "yaml"}),
+    "show knowledge:ops/item7": (150, {"click", "cryptography", "numpy", "yaml"}),
+    "list": (164, {"click", "cryptography", "numpy", "yaml"}),
 }
 """A command in a new process: most modules of rye that it loads, and the large libraries that it may load."""
 

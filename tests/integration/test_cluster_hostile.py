@@ -17,7 +17,7 @@ from rye.cluster.documents import FORMAT
 from rye.cluster.vectors import Model
 from rye.embedding.protocol import embed_with_probe
 from rye.errors import ArgumentError, EnvironmentFault, UnavailableError
-from rye.index.schema import TEXT_FIELDS
+from rye.index.text.schema import TEXT_FIELDS
 from tests.support.word_model import WordModel
 
 pytest.importorskip("opensearchpy", reason="pip install '.[test]' brings it")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rye import Registry
-from rye.index.refresh import SpaceIndex
+from rye.index.build.refresh import SpaceIndex
 from rye.spaces.model import ItemFile, Root
 from rye.spaces.read import read_file
 from rye.spaces.signed import read_item, read_signed

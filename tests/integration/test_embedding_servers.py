@@ -13,7 +13,7 @@ import pytest
 
 from rye import Registry
 from rye.embedding.protocol import PROBE
-from rye.index import vectors as vector_files
+from rye.index.vectors import vectors as vector_files
 from rye.registry import vectors as registry_vectors
 from tests.support.embedders import Hashed, Request, answered, serving
 from tests.support.spacesim import SpaceSim

@@ -81,7 +81,7 @@ def test_a_temporary_cache_goes_with_a_process_that_gets_a_signal(
 
 def test_a_helper_ends_with_the_process_that_it_helps() -> None:
     """When nobody can ask it any more, it is gone."""
-    helper = start("rye.index.parallel_build")
+    helper = start("rye.index.build.parallel_build")
     assert helper is not None
     helper.stdin.close()
     assert helper.wait() == 0

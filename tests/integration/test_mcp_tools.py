@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 from rye import Registry
 from rye.options.model import Parameter, parameters_of
 from rye.options.search import SearchOptions
-from rye.search.results import SearchResponse
+from rye.search.contract.results import SearchResponse
 from tests.support.mcp_server import ERAS, Session, called, session, text_of, with_client
 from tests.support.samples import Samples
 from tests.support.spacesim import SpaceSim

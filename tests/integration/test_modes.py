@@ -13,7 +13,7 @@ import pytest
 
 from rye import Registry, SearchResponse
 from rye.errors import ArgumentError, QueryError, UnavailableError
-from rye.index import vectors as vector_files
+from rye.index.vectors import vectors as vector_files
 from rye.registry import vectors
 from tests.support.embedders import Broken, Hashed, answered, serving
 from tests.support.spacesim import SpaceSim, no_own_items

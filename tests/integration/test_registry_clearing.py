@@ -14,7 +14,7 @@ import pytest
 
 from rye import Registry
 from rye.errors import EnvironmentFault
-from rye.index.store import Store
+from rye.index.build.store import Store
 from tests.support.spacesim import SpaceSim, no_own_items
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,7 +39,7 @@ def index_of(registry: Registry) -> Path:
 HOLD = """
 import sys
 from pathlib import Path
-from rye.index.cache_folder import hold_lock
+from rye.index.storage.cache_folder import hold_lock
 with hold_lock(Path(sys.argv[1]), sys.argv[2]) as got:
     print(got, flush=True)
     sys.stdin.readline()

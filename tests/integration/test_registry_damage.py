@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from rye import Registry
-from rye.index.container import DamagedError
-from rye.index.store import Store
+from rye.index.build.store import Store
+from rye.index.storage.container import DamagedError
 from tests.support.effort import tries
 from tests.support.spacesim import SpaceSim, no_own_items
 

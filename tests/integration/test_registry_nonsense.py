@@ -17,7 +17,7 @@ import pytest
 
 from rye import Registry
 from rye.errors import QueryError, RyeError
-from rye.index import container
+from rye.index.storage import container
 from tests.support.spacesim import SpaceSim, no_own_items
 
 QUERIES = (

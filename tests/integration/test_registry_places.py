@@ -66,7 +66,7 @@ def test_a_cache_folder_that_others_may_write_to(sim: SpaceSim, mode: int, inner
 def test_a_cache_folder_of_another_user(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """What someone else made is not believed."""
     sim.registry().search("deploy")
-    monkeypatch.setattr("rye.index.cache_folder.os.geteuid", lambda: os.getuid() + 1)
+    monkeypatch.setattr("rye.index.storage.cache_folder.os.geteuid", lambda: os.getuid() + 1)
     assert fault(sim.registry()).code == "unsafe-cache"
 
 

@@ -28,7 +28,7 @@ PROLOGUE = """
 import json, sys, time
 from pathlib import Path
 from rye import Registry, RyeError
-from rye.index.store import Store
+from rye.index.build.store import Store
 project, user, cache = sys.argv[1:4]
 registry = Registry(project, user=user, bundles=(), cache_dir=cache)
 print("ready", flush=True)

@@ -14,11 +14,11 @@ import pytest
 
 from rye import Registry
 from rye.errors import ArgumentError
-from rye.index.chunks import chunks_of, spans_of
+from rye.index.text.chunks import chunks_of, spans_of
 from rye.items.model import ItemType
 from rye.items.reader import parse
-from rye.search.fusion import SPREAD, Fusion
-from rye.search.results import SectionHit
+from rye.search.contract.fusion import SPREAD, Fusion
+from rye.search.contract.results import SectionHit
 from tests.support.embedders import Hashed
 from tests.support.naive_docs import K1, WEIGHTS
 from tests.support.signed import EVE

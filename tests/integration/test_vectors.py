@@ -18,8 +18,8 @@ import pytest
 from rye import Registry
 from rye.embedding.protocol import Floats
 from rye.errors import ArgumentError, UnavailableError
-from rye.index import vectors as vector_files
-from rye.index.chunks import chunks_of
+from rye.index.text.chunks import chunks_of
+from rye.index.vectors import vectors as vector_files
 from rye.items.model import ItemType
 from rye.items.reader import parse
 from tests.support.embedders import Broken, Hashed, answered, serving

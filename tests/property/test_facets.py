@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rye.index.schema import fold_value
+from rye.index.text.schema import fold_value
 from tests.support import naive
 from tests.support.naive_docs import NaiveDoc, field_values, read_corpus
 from tests.support.query_strategies import METADATA_KEYS, Case, cases

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from whoosh.index import open_dir
 
-from rye.index.file_list import INDEX_NAME
-from rye.index.reader import Reader
-from rye.index.schema import TEXT_FIELDS
-from rye.index.store import Snapshot
-from rye.index.whoosh_codec import table_of_contents
+from rye.index.build.reader import Reader
+from rye.index.build.store import Snapshot
+from rye.index.build.whoosh_codec import table_of_contents
+from rye.index.storage.file_list import INDEX_NAME
+from rye.index.text.schema import TEXT_FIELDS
 from rye.items.model import Item
 from tests.support.effort import examples
 from tests.support.strategies import items

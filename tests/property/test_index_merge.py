@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.index import merge as merging
-from rye.index.container import Container
-from rye.index.merge import merge, to_merge
+from rye.index.build import merge as merging
+from rye.index.build.merge import merge, to_merge
+from rye.index.storage.container import Container
 from rye.items.model import Item
 from tests.support.effort import examples
 from tests.support.strategies import items

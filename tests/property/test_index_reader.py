@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.index.docvalues import name_key
-from rye.index.reader import Reader
-from rye.index.schema import TEXT_FIELDS
+from rye.index.build.reader import Reader
+from rye.index.segment.docvalues import name_key
+from rye.index.text.schema import TEXT_FIELDS
 from rye.items.model import Item
 from rye.spaces.model import Root, Space
 from tests.support.effort import examples

@@ -18,7 +18,7 @@ from rye.items.markdown import read_markdown
 from rye.items.model import STATED_KEYS, ItemType
 from rye.items.reader import EXTENSIONS, parse
 from rye.items.values import decode
-from rye.search.section_text import sections_of
+from rye.search.page.section_text import sections_of
 from tests.fuzz.targets import check_item
 from tests.support.naive_markdown import headings
 

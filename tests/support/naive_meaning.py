@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rye.embedding.protocol import Embedder
-from rye.index.chunks import chunks_of
+from rye.index.text.chunks import chunks_of
 from rye.query import ast
 from tests.support.naive_analysis import fold, parts
 from tests.support.naive_bind import Binder, TextLeaf, score, scored_leaves

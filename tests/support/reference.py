@@ -29,9 +29,9 @@ from rye.mcp.arguments import TOOLS
 from rye.options.model import Parameter, described
 from rye.query.flaws import FLAWS
 from rye.registry.diagnosis import CODES as DOCTOR_CODES
+from rye.search.contract.fields import KEYWORD_FIELDS, STATES, TEXT_FIELDS
+from rye.search.contract.results import SearchResponse, SearchResult, SectionHit
 from rye.search.explain import MISS_REASONS
-from rye.search.fields import KEYWORD_FIELDS, STATES, TEXT_FIELDS
-from rye.search.results import SearchResponse, SearchResult, SectionHit
 from rye.trust.model import Signature
 from rye.trust.reasons import LIST_REMEDIES, POLICY_REMEDIES, REASONS, Remedy
 

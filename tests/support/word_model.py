@@ -8,7 +8,7 @@ from zlib import crc32
 import numpy as np
 
 from rye.embedding.protocol import Floats
-from rye.index import analysis
+from rye.index.text import analysis
 
 
 class WordModel:

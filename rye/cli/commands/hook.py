@@ -20,7 +20,7 @@ from rye.registry.where import Where
 
 if TYPE_CHECKING:
     from rye.registry.registry import Registry
-    from rye.search.results import SearchResponse
+    from rye.search.contract.results import SearchResponse
 
 _EVENT = "UserPromptSubmit"
 _MAX_EVENT = 1 << 20

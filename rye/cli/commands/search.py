@@ -34,7 +34,7 @@ from rye.options.search import SearchOptions, SectionOptions, SimilarOptions, Wh
 from rye.surface.requests import arguments_of
 
 if TYPE_CHECKING:
-    from rye.search.results import SearchResponse
+    from rye.search.contract.results import SearchResponse
 
 _Render: TypeAlias = "Callable[[SearchResponse, Terminal], Iterable[str]]"
 _NOT_ALIKE = ("facets", "fuzzy", "relax", "sort_by", "threshold")

@@ -34,8 +34,8 @@ from rye.options.search import REPLICAS, SHARDS, space_of
 from rye.registry.where import Where
 
 if TYPE_CHECKING:
-    from rye.index.refresh import RefreshReport
-    from rye.index.vectors import VectorReport
+    from rye.index.build.refresh import RefreshReport
+    from rye.index.vectors.vectors import VectorReport
     from rye.registry.registry import Registry
     from rye.surface.listener import Http
 

@@ -12,8 +12,8 @@ from rye.surface.text import plural, size
 
 if TYPE_CHECKING:
     from rye.cluster.publish import PublishReport
-    from rye.index.refresh import RefreshReport
-    from rye.index.vectors import VectorReport
+    from rye.index.build.refresh import RefreshReport
+    from rye.index.vectors.vectors import VectorReport
     from rye.registry.reports import SpaceStatus
 
 

@@ -23,7 +23,7 @@ from rye.surface.text import counted, lifecycle_label, remedy, signed_by, source
 if TYPE_CHECKING:
     from rye.registry.relations import RelatedItem, Relation, Relations
     from rye.registry.reports import LoadedItem
-    from rye.search.results import SearchResponse, SearchResult
+    from rye.search.contract.results import SearchResponse, SearchResult
     from rye.trust.model import Signature
 
 _LISTED_BEFORE = {

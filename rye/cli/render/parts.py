@@ -19,7 +19,7 @@ from rye.surface.text import error_notes, lifecycle_label, verdict_text
 
 if TYPE_CHECKING:
     from rye.registry.relations import RelatedItem
-    from rye.search.results import SearchResult, SectionHit
+    from rye.search.contract.results import SearchResult, SectionHit
     from rye.trust.model import Signature
 
 

@@ -21,8 +21,15 @@ from rye.surface.text import counted, plural, search_notes, source_name
 
 if TYPE_CHECKING:
     from rye.search.clauses import Clause
+    from rye.search.contract.results import (
+        ClauseTrace,
+        Facet,
+        SearchResponse,
+        SearchResult,
+        SectionHit,
+        SectionResponse,
+    )
     from rye.search.explain import QueryReading, SimilarityReport, Why
-    from rye.search.results import ClauseTrace, Facet, SearchResponse, SearchResult, SectionHit, SectionResponse
 
 _INDENT = "    "
 _BAR = 24

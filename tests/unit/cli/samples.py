@@ -7,7 +7,7 @@ from typing import Any
 
 from rye.items.model import Item, ItemId, ItemType, Symbol
 from rye.registry.reports import LoadedItem
-from rye.search.results import ClauseTrace, SearchResponse, SearchResult
+from rye.search.contract.results import ClauseTrace, SearchResponse, SearchResult
 from rye.spaces.model import ItemFile, Root, Space
 from rye.trust.model import Signature, Verdict
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rye.cli.render.search import render_ids, render_notes, render_search
 from rye.cli.terminal import PLAIN, Terminal, cells
-from rye.search.results import ClauseTrace, Facet
+from rye.search.contract.results import ClauseTrace, Facet
 from tests.unit.cli.samples import ESCAPED, HOSTILE, hit, response, signature, trace
 
 

@@ -15,7 +15,7 @@ from rye import Registry
 from rye.cluster.published import PublishedNotes
 from rye.cluster.vectors import HitVectors, Model
 from rye.embedding.protocol import embed_with_probe
-from rye.index.vectors import SCALE
+from rye.index.vectors.vectors import SCALE
 from tests.support.fake_cluster import FakeCluster
 from tests.support.word_model import WordModel
 

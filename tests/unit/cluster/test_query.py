@@ -9,9 +9,9 @@ import pytest
 from rye import query
 from rye.cluster.query import Clause, compile_query, unscored
 from rye.errors import UnavailableError
-from rye.search import bound
-from rye.search.bind import Context, bind
-from rye.search.binder import bind_filters
+from rye.search.matching import bound
+from rye.search.matching.bind import Context, bind
+from rye.search.reading.binder import bind_filters
 from rye.trust.trust_set import TrustSet
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from rye.embedding.guarded import GuardedEmbedder
 from rye.errors import ArgumentError, UnavailableError
-from rye.index.chunks import CHUNK_CHARS, OVERLAP_CHARS, chunk_size
+from rye.index.text.chunks import CHUNK_CHARS, OVERLAP_CHARS, chunk_size
 from tests.support.embedders import Hashed
 
 Spoil = Callable[[Any], Any]

@@ -10,11 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rye.index.analysis import stem
-from rye.index.file_list import FileList, Files, SegmentRow
-from rye.index.postings import POSITION_BITS
-from rye.index.reader import Reader
-from rye.index.schema import (
+from rye.index.build.reader import Reader
+from rye.index.build.segment_builder import SegmentBuilder
+from rye.index.build.store import LiveSegment, Snapshot
+from rye.index.segment.postings import POSITION_BITS
+from rye.index.segment.segment import EXTENSION, Segment
+from rye.index.storage.file_list import FileList, Files, SegmentRow
+from rye.index.text.analysis import stem
+from rye.index.text.schema import (
     FIELD_NUMBER,
     MAX_METADATA_VALUES,
     RESERVED_KEYS,
@@ -26,9 +29,6 @@ from rye.index.schema import (
     fold_value,
     hidden_states,
 )
-from rye.index.segment import EXTENSION, Segment
-from rye.index.segment_builder import SegmentBuilder
-from rye.index.store import LiveSegment, Snapshot
 from rye.items.model import TYPE_NAMES, Item, ItemId, ItemType
 from rye.spaces.model import Root, Space
 from rye.trust.model import Evidence

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.index import analysis
+from rye.index.text import analysis
 from tests.support import naive_analysis
 from tests.unit.index.segments import item, write
 

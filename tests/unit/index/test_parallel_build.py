@@ -10,9 +10,9 @@ import pytest
 
 from rye._process import stoppable
 from rye.errors import CancelledError
-from rye.index import parallel_build as runs
-from rye.index.container import Container
-from rye.index.parallel_build import BuildTask, Thresholds, build
+from rye.index.build import parallel_build as runs
+from rye.index.build.parallel_build import BuildTask, Thresholds, build
+from rye.index.storage.container import Container
 from rye.spaces.model import Root, Space
 from rye.spaces.walk import list_items
 from tests.support.files import executable

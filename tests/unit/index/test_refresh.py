@@ -12,10 +12,11 @@ from typing import Any, NoReturn
 import pytest
 
 from rye.errors import EnvironmentFault
-from rye.index import container, file_list, refresh
-from rye.index import segment_builder as builder
-from rye.index.reader import Reader
-from rye.index.refresh import RefreshReport, SpaceIndex
+from rye.index.build import refresh
+from rye.index.build import segment_builder as builder
+from rye.index.build.reader import Reader
+from rye.index.build.refresh import RefreshReport, SpaceIndex
+from rye.index.storage import container, file_list
 from rye.spaces.model import Root, Space
 from tests.support.files import lay
 from tests.unit.index.segments import postings

@@ -11,7 +11,7 @@ import pytest
 from rye import Registry
 from rye._process import stoppable
 from rye.errors import CancelledError
-from rye.index.parallel_build import BuildTask, Thresholds, build
+from rye.index.build.parallel_build import BuildTask, Thresholds, build
 from rye.spaces.model import Root, Space
 from rye.spaces.walk import list_items
 from tests.support.spacesim import SpaceSim

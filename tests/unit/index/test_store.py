@@ -17,12 +17,12 @@ from whoosh.filedb.filestore import FileStorage
 from whoosh.index import TOC
 
 from rye.errors import EnvironmentFault
-from rye.index import container
-from rye.index.container import DamagedError
-from rye.index.file_list import INDEX_NAME, FileList, Files
-from rye.index.segment_builder import SegmentBuilder
-from rye.index.store import Snapshot, Store
-from rye.index.whoosh_codec import whoosh_schema
+from rye.index.build.segment_builder import SegmentBuilder
+from rye.index.build.store import Snapshot, Store
+from rye.index.build.whoosh_codec import whoosh_schema
+from rye.index.storage import container
+from rye.index.storage.container import DamagedError
+from rye.index.storage.file_list import INDEX_NAME, FileList, Files
 from rye.items.model import Item
 from tests.unit.index.segments import evidence, item, place
 
@@ -176,7 +176,7 @@ def test_a_full_disk_is_a_fault_and_the_base_still_serves(store: Store, monkeypa
 HOLD = """
 import sys, time
 from pathlib import Path
-from rye.index.store import Store
+from rye.index.build.store import Store
 with Store(Path(sys.argv[1])).locked() as held:
     print("held" if held else "refused", flush=True)
     time.sleep(float(sys.argv[2]))

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.index import terms
-from rye.index.arrays import pack
-from rye.index.terms import Strings, perhaps_near, signature_arrays
+from rye.index.storage import terms
+from rye.index.storage.arrays import pack
+from rye.index.storage.terms import Strings, perhaps_near, signature_arrays
 from tests.support import naive_analysis
 
 

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from rye.index import container
-from rye.index.chunks import Chunk
-from rye.index.container import DamagedError
-from rye.index.reader import Reader
-from rye.index.vectors import (
+from rye.index.build.reader import Reader
+from rye.index.storage import container
+from rye.index.storage.container import DamagedError
+from rye.index.text.chunks import Chunk
+from rye.index.vectors.vectors import (
     RootVectors,
     VectorFile,
     VectorTable,

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.index.chunks import chunks_of
+from rye.index.text.chunks import chunks_of
 from rye.items.model import ItemType
 from rye.items.reader import parse
-from rye.search.section_text import sections_of
+from rye.search.page.section_text import sections_of
 from tests.support.files import read
 
 

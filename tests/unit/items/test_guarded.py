@@ -147,8 +147,8 @@ PARSERS = {
     "json.load": {
         "rye/items/guarded.py",
         "rye/embedding/server.py",  # the answer of a server that the user chose, of bounded size
-        "rye/index/container.py",  # rye's own index
-        "rye/index/evidence_column.py",
+        "rye/index/storage/container.py",  # rye's own index
+        "rye/index/segment/evidence_column.py",
         "rye/spaces/state.py",  # rye's own records, in a folder that only the user may enter
     },
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rye import Registry
-from rye.index import edges as edge_columns
+from rye.index.segment import edges as edge_columns
 from rye.items.model import TYPE_NUMBER, ItemType
 from rye.items.reader import parse
 from rye.items.references import (

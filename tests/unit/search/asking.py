@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from rye import query
-from rye.index.reader import Reader
+from rye.index.build.reader import Reader
 from rye.query import ast
-from rye.search import bound
-from rye.search.bind import Context, bind
-from rye.search.fields import weights_for
-from rye.search.positions import PositionBudget
-from rye.search.predicates import States
-from rye.search.request import Request, make_request
-from rye.search.score import Evaluation
+from rye.search.contract.fields import weights_for
+from rye.search.contract.request import Request, make_request
+from rye.search.matching import bound
+from rye.search.matching.bind import Context, bind
+from rye.search.matching.positions import PositionBudget
+from rye.search.matching.predicates import States
+from rye.search.scoring.score import Evaluation
 from rye.trust.trust_set import TrustSet
 from tests.support.signed import NOW
 

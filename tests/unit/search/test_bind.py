@@ -7,7 +7,7 @@ from typing import Any as Details
 import pytest
 
 from rye.query import ast
-from rye.search.bound import (
+from rye.search.matching.bound import (
     All,
     Any,
     Between,

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.items.model import Item, Symbol
-from rye.search.highlight import Matched, Matches, Shown, matched
-from rye.search.marks import MOST, HighlightRequest, Ranges, mark, mark_all
+from rye.search.page.highlight import Matched, Matches, Shown, matched
+from rye.search.page.marks import MOST, HighlightRequest, Ranges, mark, mark_all
 from tests.support.effort import examples
 from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation

@@ -11,7 +11,7 @@ import pytest
 
 from rye.errors import ItemError
 from rye.items.model import ItemType
-from rye.search.page import ItemCache
+from rye.search.page.page import ItemCache
 from rye.spaces.model import Root, Space
 from rye.spaces.signed import read_item
 from rye.trust.judge import judge

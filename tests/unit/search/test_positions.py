@@ -9,8 +9,8 @@ import pytest
 
 from rye import query
 from rye.errors import QueryError
-from rye.index.reader import Reader
-from rye.search.positions import MOST_SPANS, PositionBudget
+from rye.index.build.reader import Reader
+from rye.search.matching.positions import MOST_SPANS, PositionBudget
 from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from rye import query
-from rye.index.reader import Reader
+from rye.index.build.reader import Reader
 from rye.query import ast
-from rye.search.bind import searched_fields
-from rye.search.relax import MAX_PAIRS, Dictionary, Relaxed, relax
+from rye.search.matching.bind import searched_fields
+from rye.search.reading.relax import MAX_PAIRS, Dictionary, Relaxed, relax
 from tests.unit.index.segments import item, reader
 
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.embedding.protocol import Floats
-from rye.index.digest_vectors import KEPT, DigestVectors
-from rye.search.rerank import BY_MODEL, BY_SCORE, DEPTH, Reranked, Reranker
+from rye.index.vectors.digest_vectors import KEPT, DigestVectors
+from rye.search.meaning.rerank import BY_MODEL, BY_SCORE, DEPTH, Reranked, Reranker
 
 NOWHERE = DigestVectors(Path(os.devnull) / "nowhere", "angles", 2)
 """Keeps nothing."""

@@ -6,8 +6,8 @@ import pytest
 
 from rye import query
 from rye.errors import QueryError
-from rye.search.relax import Relaxed
-from rye.search.rewrite import read_query
+from rye.search.reading.relax import Relaxed
+from rye.search.reading.rewrite import read_query
 from tests.unit.search.asking import request
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rye.search.docset import Docs
+from rye.search.matching.docset import Docs
 from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rye.index.reader import Reader
-from rye.search.highlight import Matches, Shown, matched
+from rye.index.build.reader import Reader
+from rye.search.page.highlight import Matches, Shown, matched
 from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation, ids
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from rye import query
-from rye.index.reader import Reader
+from rye.index.build.reader import Reader
 from rye.query import ast
-from rye.search.bind import searched_fields
-from rye.search.relax import Dictionary
-from rye.search.rewrite import Plan, read_query
-from rye.search.suggest import did_you_mean
+from rye.search.matching.bind import searched_fields
+from rye.search.reading.relax import Dictionary
+from rye.search.reading.rewrite import Plan, read_query
+from rye.search.reading.suggest import did_you_mean
 from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation, request
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rye.search.results import HybridMatch, SearchResult
+from rye.search.contract.results import HybridMatch, SearchResult
 from rye.surface.hits import view_of
 from rye.trust.model import Signature, Verdict
 

@@ -1,0 +1,1 @@
+"""Segments are built, merged, committed and refreshed, and read as one."""

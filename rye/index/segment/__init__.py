@@ -1,0 +1,1 @@
+"""One segment: its columns, postings and keywords, its references and the verdicts on its items."""

@@ -1,0 +1,1 @@
+"""Arrays and strings on disk: how they are packed, mapped, checked, named and removed."""

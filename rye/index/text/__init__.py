@@ -1,0 +1,1 @@
+"""Texts to terms, and an item to the columns that are indexed."""

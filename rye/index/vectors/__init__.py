@@ -1,0 +1,1 @@
+"""The vectors of items: files, missing ones, and similarities."""

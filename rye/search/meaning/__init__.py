@@ -1,0 +1,1 @@
+"""Search by meaning: vectors, similarities, and a second model."""

@@ -1,0 +1,194 @@
+"""Bind the parts of a request, each once: query, ``fields``, ``filters`` and scope."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NoReturn
+
+from rye.errors import QueryError
+from rye.index.text.schema import period
+from rye.items.scope import EVERY_SCOPE
+from rye.options.model import ParameterError
+from rye.query import ast
+from rye.search.contract.fields import (
+    ALIASES,
+    EXAMPLES,
+    KEYWORD_FIELDS,
+    STATES,
+    TEXT_FIELDS,
+    UNORDERED,
+    is_readable,
+    kind_of,
+    nearest,
+    resolve,
+)
+from rye.search.contract.request import Request
+from rye.search.matching import bound
+from rye.search.matching.bind import Context, bind, compared, has_value
+from rye.search.matching.bound import Bound
+from rye.search.reading.rewrite import Plan, in_field
+
+FILTERABLE = ("id", "name", "title", "category", "tags", *KEYWORD_FIELDS)
+"""Fields that a filter may name, besides metadata keys."""
+
+_SHOWN = 20
+"""Characters of a value that an error repeats."""
+
+_COMPARED = re.compile(r"(>=|<=|>|<)(.*)", re.DOTALL)
+
+
+class Binder:
+    """Binds the parts of a request.
+
+    Args:
+        request: The request.
+        keys: Returns the metadata keys that items have.
+        dropped: Receives what lenient parsing leaves out.
+    """
+
+    def __init__(self, request: Request, keys: Callable[[], frozenset[str]], dropped: list[ast.Dropped]) -> None:
+        self._request = request
+        self._keys = keys
+        self._dropped = dropped if request.lenient else None
+        self._fields: tuple[Plan, list[Bound]] | None = None
+
+    @cached_property
+    def filters(self) -> Sequence[Bound]:
+        """The conditions of the ``filters`` mapping.
+
+        Raises:
+            ArgumentError: A filter names a field that no item has.
+        """
+        return self.bind_filters(self._request.filters)
+
+    def bind_filters(self, filters: Mapping[str, Any]) -> Sequence[Bound]:
+        """Bind a mapping of filters.
+
+        Raises:
+            ArgumentError: A filter names a field that no item has.
+        """
+        return [*bind_filters(filters, self._keys())] if filters else []
+
+    def allowed(self, filters: Mapping[str, Any] | None = None) -> Bound:
+        """Return the condition that scope and filters set.
+
+        Args:
+            filters: Replaces the filters of the request.
+        """
+        nodes = self.filters if filters is None else self.bind_filters(filters)
+        if self._request.scopes is not EVERY_SCOPE:
+            nodes = [bound.Any(tuple(map(bound.Within, self._request.scopes))), *nodes]
+        return _all_of(nodes) if nodes else bound.BoundEverything()
+
+    def query(self, node: ast.Node, plan: Plan) -> Bound:
+        """Bind a query, and add the conditions of ``fields``.
+
+        Raises:
+            QueryError: The query names something that does not exist.
+        """
+        main = bind(node, self.context(self._request.query, node)) or bound.BoundEverything()
+        return _all_of([main, *self._bind_fields(plan)])
+
+    def context(self, text: str, node: ast.Node) -> Context:
+        """Return the binding options for a query."""
+        return Context(text, node, self._keys, self._request.level, self._dropped)
+
+    def _bind_fields(self, plan: Plan) -> Sequence[Bound]:
+        """Bind the entries of ``fields``, each to its field. Cached per plan."""
+        if self._fields is None or self._fields[0] is not plan:
+            nodes = list[Bound]()
+            for name, parsed in plan.fixed:
+                require_field(name, self._keys())
+                try:
+                    node = bind(ast.Field(name, parsed.ast), self.context(parsed.text, parsed.ast))
+                except QueryError as error:
+                    raise in_field(error, name) from None
+                nodes += [] if node is None else [node]
+            self._fields = plan, nodes
+        return self._fields[1]
+
+
+def _all_of(nodes: Sequence[Bound]) -> Bound:
+    return nodes[0] if len(nodes) == 1 else bound.All(tuple(nodes))
+
+
+def require_field(name: str, metadata_keys: frozenset[str]) -> None:
+    """Refuse an entry of ``fields`` whose name is not a query field.
+
+    Raises:
+        ArgumentError: ``unknown-field``.
+    """
+    if resolve(name, metadata_keys):
+        return
+    suggestions = nearest(name, (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *sorted(metadata_keys)))
+    guess = f"did you mean {' or '.join(suggestions)}? " if suggestions else ""
+    hint = f"{guess}fields are {', '.join((*TEXT_FIELDS, *KEYWORD_FIELDS))} and the items' metadata keys"
+    raise ParameterError("unknown-field", [("fields", name)], "is", "no field", hint=hint, nearest=suggestions)
+
+
+def bind_filters(filters: Mapping[str, Any], metadata_keys: frozenset[str]) -> list[bound.Bound]:
+    """Return the conditions of the ``filters`` mapping. An item without the field does not match.
+
+    Raises:
+        ArgumentError: ``unknown-filter`` or ``bad-filter``.
+    """
+    nodes: list[bound.Bound] = []
+    for name, given in filters.items():
+        if (folded := name.casefold()) in ("date_from", "date_to"):
+            nodes.append(_dated(folded, given))
+            continue
+        key = resolve(name, metadata_keys, FILTERABLE)
+        if not key:
+            valid = [*FILTERABLE, "date_from", "date_to", *sorted(metadata_keys)]
+            suggestions = nearest(name, valid)
+            guess = f"did you mean {' or '.join(suggestions)}? " if suggestions else ""
+            hint = f"{guess}filters work on {', '.join(FILTERABLE)}, date_from, date_to and the items' metadata keys"
+            raise ParameterError(
+                "unknown-filter", [("filters", name)], "is", "no field of any item", hint=hint, nearest=suggestions
+            )
+        several = list(given) if isinstance(given, (list, tuple, set, frozenset)) else [given]
+        if not several:
+            _refuse_filter(name, "is", "an empty list", "give at least one value, or leave it out")
+        options = tuple(_filter(name, key, value) for value in several)
+        nodes.append(options[0] if len(options) == 1 else bound.Any(options))
+    return nodes
+
+
+def _filter(name: str, key: str, value: Any) -> bound.Bound:
+    if isinstance(value, bool):
+        value = "true" if value else "false"
+    elif isinstance(value, (int, float)):
+        value = repr(value)
+    if not isinstance(value, str) or not value.strip():
+        _refuse_filter(name, "is", repr(value), "use text, a number, true or false, or a list of them")
+    if value.startswith("!!"):
+        _refuse_filter(name, "begins with", repr(value[:_SHOWN]), "write a single ! before what is to be left out")
+    if value.startswith("!"):
+        positive = _filter(name, key, value[1:])
+        return bound.All(
+            (bound.BoundNot(positive), bound.BoundEverything() if key == "is" else bound.Has(key, text=False))
+        )
+    comparison = _COMPARED.fullmatch(value)
+    if comparison is None:
+        if (condition := has_value(key, value)) is None:
+            _refuse_filter(name, "is", repr(value), f"states are {', '.join(STATES)}", valid=list(STATES))
+        return condition
+    operator, limit = comparison[1], comparison[2].strip()
+    kind = kind_of(key)
+    if key in UNORDERED or not limit or not is_readable(kind, limit):
+        _refuse_filter(name, "compares with", repr(limit), f"give a {kind} after {operator}, like {EXAMPLES[kind]}")
+    return compared(key, operator, limit)
+
+
+def _dated(name: str, value: Any) -> bound.Bound:
+    if not isinstance(value, str) or not is_readable("date", value):
+        hint = "use an ISO date: 2026, 2026-02, 2026-02-18 or 2026-02-18T12:00Z"
+        _refuse_filter(name, "is", repr(value), hint)
+    start, end = period(value) or (0.0, 0.0)
+    return bound.Changed(start, None) if name == "date_from" else bound.Changed(None, end)
+
+
+def _refuse_filter(name: str, verb: str, rest: str, hint: str, **details: Any) -> NoReturn:
+    raise ParameterError("bad-filter", [("filters", name)], verb, rest, hint=hint, **details)

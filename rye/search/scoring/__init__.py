@@ -1,0 +1,1 @@
+"""Documents to scores, their order, and the counts of facets."""

@@ -1,0 +1,117 @@
+"""The order of hits: exact names first, withdrawn items last, then score, date or name, then priority, id and type."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rye.index.build.reader import Floats, Reader
+from rye.index.segment.docvalues import name_key
+from rye.index.storage.arrays import Ints, unique
+from rye.search.matching.docset import Docs
+
+
+class Order(NamedTuple):
+    """The order of hits, and how many are needed.
+
+    Attributes:
+        sort_by: ``score``, ``date`` or ``name``.
+        stop: How many hits are needed: up to the end of the page.
+        exact: Items that the query names; when sorting by score, they come first.
+        withdrawn_last: Whether superseded, deprecated and yanked items come last when sorting by score.
+        reach: How many hits paging can reach, the best by score; None for all.
+    """
+
+    sort_by: str
+    stop: int
+    exact: Ints
+    withdrawn_last: bool
+    reach: int | None = None
+
+
+class Top(NamedTuple):
+    """The first hits of a query, in order.
+
+    Attributes:
+        docs: Shape ``(n,)``: the document numbers of the hits up to the end of the page.
+        scores: Shape ``(n,)``: their scores, rounded to four decimals.
+        exact: The hits that the query names.
+        reachable: The set of hits that paging can reach.
+        notes: Warnings about the evaluation.
+    """
+
+    docs: Ints
+    scores: Floats
+    exact: frozenset[int]
+    reachable: Docs
+    notes: tuple[str, ...] = ()
+
+
+def ranked(reader: Reader, docs: Ints, scores: Floats, order: Order, *, withdrawn: Ints) -> Ints:
+    """Return the first hits in order, as indices into ``docs``: those up to the end of the page and those in reach.
+
+    Args:
+        reader: Provides the keys that break ties.
+        docs: The hits, ascending.
+        scores: Their rounded scores, not negative; boosted similarities may exceed 1.
+        order: How they are ordered, and how many are needed. If ``reach`` limits them, the best by score are chosen
+            first, without regard to ``withdrawn``, then sorted; the rest follow by score.
+        withdrawn: The superseded, deprecated or yanked documents; when sorting by score, they come last.
+    """
+    limit, reach = min(order.stop, len(docs)), order.reach
+    if reach is not None and reach < len(docs):
+        by_score = order._replace(sort_by="score", stop=max(reach, limit), reach=None)
+        best = ranked(reader, docs, scores, by_score, withdrawn=docs[:0])
+        kept = np.sort(best[:reach])
+        inner = ranked(reader, docs[kept], scores[kept], order._replace(reach=None, stop=reach), withdrawn=withdrawn)
+        return np.concatenate([kept[inner], best[reach:]])
+    if order.sort_by == "name":
+        return _first(reader, docs, np.zeros(len(docs)), limit, by_name=True)
+    primary = -scores
+    if order.sort_by == "date":
+        times = reader.times[docs]
+        primary = np.where(np.isnan(times), np.inf, -times)
+    elif len(order.exact) or len(withdrawn):
+        # A step is greater than any difference of scores. Exact names move up two steps and withdrawn items down one,
+        # so one key sorts all: a withdrawn item that the query names comes before all items it does not name.
+        step = 1.0 + scores.max(initial=0.0)
+        for kind, steps in ((order.exact, -2), (withdrawn, 1)):
+            if len(kind):
+                primary = primary + steps * step * np.isin(docs, kind)
+    return _first(reader, docs, primary, limit)
+
+
+def _first(reader: Reader, docs: Ints, primary: Floats, limit: int, *, by_name: bool = False) -> Ints:
+    """Return the first of the hits by ``primary``, ascending, then by the tie-break.
+
+    Each segment has a precomputed rank of its documents. Between segments, the keys of ties are compared.
+    """
+    candidates: Ints = np.arange(len(docs))
+    if limit < len(docs):
+        # Only hits up to the last one needed, and its equals, need a tie-break.
+        parted = primary.copy()
+        parted.partition(limit)
+        candidates = (primary <= parted[limit]).nonzero()[0]
+        docs, primary = docs.take(candidates), primary.take(candidates)
+    ranks = reader.ranks(docs, by_name=by_name)
+    if reader.in_one_part(docs):
+        return candidates.take(np.lexsort((ranks, primary))[:limit])
+    parts = reader.part_numbers(docs)
+    order = np.lexsort((ranks, parts, primary))
+    if len(order) > limit * len(reader.parts):  # no segment can contribute more than the limit
+        by_part = (np.flatnonzero(parts[order] == part)[:limit] for part in unique(parts).tolist())
+        order = order[np.sort(np.concatenate([*by_part]))]
+
+    def key(at: int) -> tuple[Any, ...]:
+        tie = reader.tie_key(int(docs[at]))
+        return (name_key(tie[1]), *tie) if by_name else tie
+
+    first: list[int] = []
+    for _, run in groupby(order.tolist(), key=primary.item):
+        ties = list(run)
+        first += sorted(ties, key=key) if len(ties) > 1 else ties
+        if len(first) >= limit:
+            break
+    return candidates.take(first[:limit])
