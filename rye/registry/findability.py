@@ -17,9 +17,9 @@ from rye.items.clients import SKILL_FILE
 from rye.items.reader import MAX_BYTES
 from rye.options.search import WhyOptions
 from rye.registry.questions import MAX_QUESTIONS, Question, read_questions
+from rye.registry.shares import Share, decisive
 from rye.search.contract.request import make_request
 from rye.search.contract.results import SearchResult
-from rye.search.contract.shares import Share, decisive
 from rye.spaces.classify import MODULES
 from rye.spaces.read import unreadable
 from rye.spaces.snapshot import PLAIN, PROGRAM, mode_of, tree

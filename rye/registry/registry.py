@@ -39,11 +39,11 @@ from rye.options.search import (
 )
 from rye.registry.engine import Engine, LocalEngine, Pages
 from rye.registry.lookup import check_space
+from rye.registry.settings import chosen_index
 from rye.registry.state import Indexes
 from rye.registry.vectors import VectorIndexes, as_choice
 from rye.search.contract.request import make_request
 from rye.search.contract.results import SearchResponse
-from rye.search.contract.settings import chosen_index
 from rye.spaces.layout import Layout, as_path, as_paths
 from rye.spaces.model import Root
 from rye.trust.trust_store import system_clock

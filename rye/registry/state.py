@@ -26,7 +26,7 @@ from rye.index.storage import cache_folder
 from rye.index.storage.container import SYMPTOMS, DamagedError, damage_text
 from rye.items.guarded import load_json
 from rye.registry.lookup import find_item
-from rye.search.contract.settings import Ranking, read_ranking
+from rye.registry.settings import Ranking, read_ranking
 from rye.spaces.bundles import is_own
 from rye.spaces.discover import index_of, repository_of
 from rye.spaces.layout import Layout

@@ -31,7 +31,7 @@ from rye.index.vectors.vectors import (
     Vectors,
     vector_reports,
 )
-from rye.search.contract.settings import ignored_choices, read_choice
+from rye.registry.settings import ignored_choices, read_choice
 from rye.search.meaning.meaning import Meaning
 from rye.search.meaning.rerank import RECIPE, Reranker
 from rye.spaces.bundles import is_own

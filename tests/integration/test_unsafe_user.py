@@ -13,8 +13,8 @@ from rye import Registry
 from rye.cli import main
 from rye.embedding.choice import Choice
 from rye.errors import EnvironmentFault
+from rye.registry.settings import chosen_index, read_choice
 from rye.registry.state import ranking_of
-from rye.search.contract.settings import chosen_index, read_choice
 from rye.spaces import state
 from rye.spaces.layout import Layout
 from rye.trust.trust_store import TRUSTED_FOLDER, system_clock

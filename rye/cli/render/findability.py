@@ -11,7 +11,7 @@ from rye.surface.text import plural
 
 if TYPE_CHECKING:
     from rye.registry.findability import Findability, Outcome
-    from rye.search.contract.shares import Share
+    from rye.registry.shares import Share
 
 _INDENT = "    "
 _QUESTION = 300

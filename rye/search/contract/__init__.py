@@ -1,1 +1,1 @@
-"""What a search is asked and what it answers: fields, request, settings, results, and how scores are fused."""
+"""What a search is asked and what it answers: fields, request, results, and how scores are fused."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rye.errors import ArgumentError
-from rye.search.contract.settings import MAX_WEIGHT, Ranking, chosen_index, read_ranking
+from rye.registry.settings import MAX_WEIGHT, Ranking, chosen_index, read_ranking
 from rye.spaces.layout import Layout
 from rye.spaces.model import Root, Space
 from rye.spaces.state import settings_place
