@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rye.cluster.faults import LOGIN, TOO_MANY, answer_error, connection_error, reading, reason_of, shown
+from rye.cluster.faults import LOGIN, TOO_MANY, answer_error, connection_error, parsing, reason_of, shown
 from rye.errors import ArgumentError, EnvironmentFault, UnavailableError
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ class Cluster:
         Raises:
             EnvironmentFault: ``cluster-version``.
         """
-        with self.faults(), reading():
+        with self.faults(), parsing():
             version = self.client.info()["version"]
             number, name = str(version["number"]), str(version.get("distribution", "another server"))
             known = re.match(r"(\d+)\.(\d+)", number)
@@ -258,7 +258,7 @@ class Cluster:
         """Return how many documents each clause matches."""
         counting = {"size": 0, "track_total_hits": True}
         answers = self.searches(index, [{"query": {"bool": {"filter": [clause]}}} | counting for clause in clauses])
-        with self.faults(), reading():
+        with self.faults(), parsing():
             return [int(answer["hits"]["total"]["value"]) for answer in answers]
 
 

@@ -25,7 +25,7 @@ def shown(text: object) -> str:
 
 
 @contextmanager
-def reading() -> Iterator[None]:
+def parsing() -> Iterator[None]:
     """Turn a missing or malformed part of an answer into a ``ValueError``."""
     try:
         yield

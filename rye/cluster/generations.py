@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from rye.cluster.client import Cluster
 from rye.cluster.documents import settings
-from rye.cluster.faults import reading, shown
+from rye.cluster.faults import parsing, shown
 from rye.cluster.published import PublishedNotes
 from rye.errors import EnvironmentFault, RyeError
 
@@ -49,7 +49,7 @@ class Generations:
 
     def _sizes(self, index: str) -> tuple[int, int]:
         """Return the numbers of shards and of replicas of an index."""
-        with self._cluster.faults(), reading():
+        with self._cluster.faults(), parsing():
             sizes = self._cluster.client.indices.get_settings(index=index)[index]["settings"]["index"]
             return int(sizes["number_of_shards"]), int(sizes["number_of_replicas"])
 
@@ -86,7 +86,7 @@ class Generations:
     def _copy(self, old: str, new: str) -> None:
         """Copy all documents to an index with another number of shards."""
         body = {"source": {"index": old, "size": 500}, "dest": {"index": new}}
-        with self._cluster.faults(), reading():
+        with self._cluster.faults(), parsing():
             answer = self._cluster.client.reindex(body=body, params={"timeout": "5m", "request_timeout": _REINDEX})
             if answer["failures"]:
                 raise ValueError(shown(answer["failures"][0]))

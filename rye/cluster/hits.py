@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from rye.cluster.documents import as_bytes
-from rye.cluster.faults import reading, shown
+from rye.cluster.faults import parsing, shown
 from rye.cluster.lists import CheckedLists
 from rye.cluster.published import Generation
 from rye.cluster.query import NOTHING, Clause, all_of, fuzzy, none_of
@@ -114,7 +114,7 @@ class FetchedHits:
         vectors = VECTOR_FIELDS if self.dimensions else ()
         fetched = {"_source": ["raw", "raw64", "detached", "skill", *vectors], "docvalue_fields": list(_FACTS)}
         answer = self._of.cluster.search(self._of.index_name, {**fetched, "track_scores": True, **body})
-        with self._of.cluster.faults(), reading():
+        with self._of.cluster.faults(), parsing():
             rows = [self._row(hit) for hit in answer["hits"]["hits"][: body["size"]]]
             return [row for row in rows if row is not None], answer
 

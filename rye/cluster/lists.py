@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rye.cluster.client import Cluster
-from rye.cluster.faults import reading, shown
+from rye.cluster.faults import parsing, shown
 from rye.cluster.published import Generation, ListNote
 from rye.cluster.roots import ClusterRoot, RootFacts
 from rye.errors import EnvironmentFault, SigningError
@@ -98,7 +98,7 @@ def documents_of(cluster: Cluster, index: str, names: Sequence[str]) -> dict[str
         return {}
     body = {"query": {"ids": {"values": list(names)}}, "size": len(names), "_source": ["list"]}
     answer = cluster.search(index, body)
-    with cluster.faults(), reading():
+    with cluster.faults(), parsing():
         return {str(hit["_id"]): str(hit["_source"]["list"]) for hit in answer["hits"]["hits"]}
 
 
@@ -248,7 +248,7 @@ class RegistryLists:
         self._unkept = ""
         try:
             record = read_record(self._record())
-            with reading():
+            with parsing():
                 self._seen = {place: _Remembered(*row) for place, row in record["lists"].items()} if record else {}
         except (EnvironmentFault, ValueError) as error:
             if self.held or getattr(error, "code", "") != "no-home":

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
 from rye.cluster.client import Cluster
-from rye.cluster.faults import reading, shown
+from rye.cluster.faults import parsing, shown
 from rye.errors import EnvironmentFault, RyeError
 
 BEAT: Final = 3.0
@@ -128,7 +128,7 @@ class PublishLock:
 
     def _read(self) -> tuple[_Version, str] | None:
         """Return version and holder of the document; None if there is none."""
-        with self._cluster.faults(), reading():
+        with self._cluster.faults(), parsing():
             answer = self._cluster.client.get(index=self._alias, id=_ID, params={"ignore": (404,), "realtime": "true"})
             if not answer.get("found"):
                 return None
@@ -140,7 +140,7 @@ class PublishLock:
         """Write the document if the condition holds; return whether it was written."""
         self._beats += 1
         params = condition | {"require_alias": "true", "ignore": (409,)}
-        with self._cluster.faults(), reading():
+        with self._cluster.faults(), parsing():
             body = self._body | {"beat": self._beats}
             answer = self._cluster.client.index(index=self._alias, id=_ID, body=body, params=params)
             if answer.get("status") == 409:

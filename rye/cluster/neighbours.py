@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from rye.cluster.documents import called, words
-from rye.cluster.faults import reading
+from rye.cluster.faults import parsing
 from rye.cluster.hits import TIES, FetchedHits, HitRow, marked
 from rye.cluster.published import Generation
 from rye.cluster.query import Clause, all_of, cannot, none_of
@@ -84,7 +84,7 @@ class Neighbours:
         body = {"query": {"terms": {"called": names}}, "size": 0}
         body["aggs"] = {"values": values | {"aggs": {"first": {"top_hits": first}}}}
         answer = self._of.cluster.search(self._of.index_name, body)
-        with self._of.cluster.faults(), reading():
+        with self._of.cluster.faults(), parsing():
             buckets = answer["aggregations"]["values"]["buckets"]
             hits = [hit for bucket in buckets for hit in bucket["first"]["hits"]["hits"]]
             marks = {str(hit["fields"]["mark"][0]) for hit in hits}

@@ -18,7 +18,7 @@ from rye._report import Report
 from rye.cluster.bulk import Action, send
 from rye.cluster.client import Cluster
 from rye.cluster.documents import FORMAT, settings
-from rye.cluster.faults import reading
+from rye.cluster.faults import parsing
 from rye.cluster.generations import Generations
 from rye.cluster.lists import documents_of
 from rye.cluster.local_items import LocalItems, Place, digest_of
@@ -287,7 +287,7 @@ class Publisher:
         body: dict[str, Any] = {"query": query, "size": size, "sort": [{"mark": "asc"}], **shape}
         while True:
             answer = self._cluster.search(index, body)
-            with self._cluster.faults(), reading():
+            with self._cluster.faults(), parsing():
                 hits = answer["hits"]["hits"]
                 yield from hits
                 if len(hits) < size:
@@ -368,7 +368,7 @@ class Publisher:
         Raises:
             EnvironmentFault: ``cluster-incomplete`` or ``cluster-red``.
         """
-        with self._cluster.faults(), reading():
+        with self._cluster.faults(), parsing():
             mapping = self._cluster.client.indices.get_mapping(index=new)[new]["mappings"]
             expected = settings(1, 0)["mappings"]
             same = all(mapping[name] == expected[name] for name in ("dynamic", "properties"))

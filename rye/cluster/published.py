@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from rye.cluster.client import Cluster
 from rye.cluster.documents import FORMAT
-from rye.cluster.faults import reading, shown
+from rye.cluster.faults import parsing, shown
 from rye.cluster.query import ITEMS, NOTHING, Clause
 from rye.cluster.roots import NOWHERE, ClusterRoot, RootFacts, read_roots
 from rye.cluster.vectors import Model
@@ -118,7 +118,7 @@ class PublishedNotes:
         Raises:
             ValueError: The data is malformed.
         """
-        with reading():
+        with parsing():
             owners = {str(owner): Owned.read(row) for owner, row in meta["owners"].items()}
             roots = tuple(None if row is None else RootFacts(*map(str, row)) for row in meta["roots"])
             model = Model.read(meta["model"]) if meta["model"] is not None else None
@@ -179,7 +179,7 @@ def find_generation(cluster: Cluster) -> tuple[str, dict[str, Any]] | None:
         EnvironmentFault: ``cluster-alias``: the name is an index, or points at several.
     """
     name = cluster.address.name
-    with cluster.faults(), reading():
+    with cluster.faults(), parsing():
         answer = cluster.client.indices.get_mapping(index=name, params={"ignore": (404,)})
         if answer.get("status") == 404:
             return None
@@ -190,7 +190,7 @@ def find_generation(cluster: Cluster) -> tuple[str, dict[str, Any]] | None:
         hint = "a registry is an alias of one index that rye published; choose another name, or repair the alias"
         raise EnvironmentFault("cluster-alias", message, hint=hint)
     ((index, meta),) = indexes.items()
-    with cluster.faults(), reading():
+    with cluster.faults(), parsing():
         return index, dict(meta.get("rye", {}))
 
 
@@ -209,7 +209,7 @@ def read_generation(cluster: Cluster) -> Generation:
     if meta.get("format") != FORMAT:
         message = f"{address} was published by another version of rye"
         raise EnvironmentFault("cluster-format", message, hint=f"publish it again: {hint}")
-    with cluster.faults(), reading():
+    with cluster.faults(), parsing():
         notes = PublishedNotes.read(meta)
         return Generation(cluster, index, notes, read_roots(notes.roots, str(address)))
 

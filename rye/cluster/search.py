@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from rye.cluster.faults import reading, shown
+from rye.cluster.faults import parsing, shown
 from rye.cluster.hits import TIES, FetchedHits, HitRow, marked
 from rye.cluster.lists import CheckedLists
 from rye.cluster.published import Generation
@@ -50,9 +50,11 @@ from rye.search.matching.expand import edits
 from rye.search.matching.predicates import States
 from rye.search.meaning.semantic import hybrid_match, required_part, texts_of
 from rye.search.page.page import Hit, Hydrator, PageBuilder
+from rye.search.reading.attempts import ANY_LIMIT, any_stage, enough_for, first_stage
 from rye.search.reading.binder import Binder
-from rye.search.reading.relax import Dictionary, relax
-from rye.search.reading.rewrite import ANY_LIMIT, Plan, read_query, visible_query
+from rye.search.reading.reading import Reading, read
+from rye.search.reading.relax import Dictionary
+from rye.search.reading.words import visible_query
 from rye.search.scoring.facets import known_facets
 from rye.search.scoring.score import Evaluation
 from rye.spaces.signed import ReadItem
@@ -179,6 +181,7 @@ class KnownWords(Dictionary):
         """Note the corrections of a word that the registry lacks; an empty list means that it has the word."""
         if corrections:
             self._corrections[word] = corrections
+            self._relaxed.clear()
 
     def has(self, _text: str) -> bool:
         """Return False: a word of several parts is looked up by its parts."""
@@ -218,9 +221,9 @@ class ClusterSearch:
         owners = self._of.notes.owners.values()
         return frozenset(key for owned in owners for key in owned.keys) - frozenset(BUILT_IN_KEYS)
 
-    def plan(self) -> Plan:
+    def reading(self) -> Reading:
         """Return how the query is read."""
-        return read_query(self.request, self.metadata_keys)
+        return read(self.request, self.metadata_keys)
 
     def run(self) -> SearchResponse:
         """Run the search.
@@ -232,16 +235,16 @@ class ClusterSearch:
         """
         if self.request.facets:
             self.request = self.request._replace(facets=known_facets(self.request.facets, self.metadata_keys()))
-        request, plan = self.request, self.plan()
-        if plan.fault:
-            self._warnings.append(f"the query is searched as plain words: {plan.fault.message}")
-        answer = self._by_meaning(plan) or self._by_words(plan)
+        request, reading = self.request, self.reading()
+        if reading.fault:
+            self._warnings.append(f"the query is searched as plain words: {reading.fault.message}")
+        answer = self._by_meaning(reading) or self._by_words(reading)
         results, more = self._results(answer)
         removed = len(answer.rows) - len(results)
         end, total = request.offset + request.limit, answer.total
-        dropped = dict.fromkeys((*plan.dropped, *self._dropped))
+        dropped = dict.fromkeys((*reading.dropped, *self._dropped))
         left_out = [f"left out of the query: {part.text!r} at {part.position}: {part.reason}" for part in dropped]
-        warnings = (*plan.warnings, *left_out, *self._warnings)
+        warnings = (*reading.warnings, *left_out, *self._warnings)
         return SearchResponse(
             results=results,
             total=max(total - removed, 0),
@@ -263,7 +266,7 @@ class ClusterSearch:
         Raises:
             QueryError, ArgumentError, UnavailableError: As :meth:`run`.
         """
-        answer = self._by_words(self.plan())
+        answer = self._by_words(self.reading())
         rows, local = answer.rows, self._local
         reader, everywhere = (self.hits.indexed(selection)[0] for selection in (rows, [*rows, *self.hits.copies(rows)]))
         context = SearchContext(reader, everywhere, lambda: local.trust, (), local.now, read=self.hits.read)
@@ -308,22 +311,20 @@ class ClusterSearch:
 
     # Keyword search.
 
-    def _by_words(self, plan: Plan) -> _Answer:
+    def _by_words(self, reading: Reading) -> _Answer:
         """Search for the query as written; if too few items match, for any of its words, with spelling corrected."""
-        words = plan.relaxing if self.request.relax else {}
-        first = plan.first_stage()
+        words, first = reading.words, first_stage(reading, self._words)
         parts = list(dict.fromkeys(part for word in words for part in analysis.parts(word.text)))
-        corrects = plan.forgiving and not self._local.only_trusted  # corrections are words of any item
-        answer = self._ask(first.name, self._binder.query(first.ast, plan), parts if corrects else ())
-        if answer.total >= first.enough or not words:
+        corrects = reading.forgiving and not self._local.only_trusted  # corrections are words of any item
+        answer = self._ask(first.name, self._binder.query(first.ast, reading), parts if corrects else ())
+        if answer.total >= enough_for(reading) or not words:
             return answer
-        relaxed = relax(words, self._words, forgiving=plan.forgiving)
-        any_of = plan.any_stage(relaxed)
-        wider = self._ask(any_of.name, self._binder.query(any_of.ast, plan))
+        any_of = any_stage(reading, self._words)
+        wider = self._ask(any_of.name, self._binder.query(any_of.ast, reading))
         if wider.total <= answer.total:
             return answer
         self._warnings += any_of.few if any_of.few and answer.total else any_of.notes
-        self._suggestion = relaxed.suggestion()
+        self._suggestion = self._words.relaxed(reading).suggestion()
         return wider
 
     def _ask(self, stage: str, query: Bound, parts: Sequence[str] = ()) -> _Answer:
@@ -336,7 +337,7 @@ class ClusterSearch:
             body["suggest"] = {"words": {"text": " ".join(parts), "term": _SLIPS}}
         rows, answer = self.hits.ask(body | self._counting())
         rows = [row._replace(score=_untiered(row.score, row.names), exact="named" in row.names) for row in rows]
-        with self._of.cluster.faults(), reading():
+        with self._of.cluster.faults(), parsing():
             total = _total(answer, rows)
             for entry in answer["suggest"]["words"] if parts else ():
                 self._words.note(str(entry["text"]), [str(option["text"]) for option in entry["options"]])
@@ -390,15 +391,15 @@ class ClusterSearch:
 
     # Semantic and hybrid search.
 
-    def _by_meaning(self, plan: Plan) -> _Answer | None:
+    def _by_meaning(self, reading: Reading) -> _Answer | None:
         """Search in semantic or hybrid mode; return None, with a warning, if a keyword search must answer."""
-        mode = self._mode(plan)
+        mode = self._mode(reading)
         self.request = self.request._replace(mode=self.request.mode._replace(name=mode))
         if mode == "keyword":
             return None
         if mode == "hybrid" and self.request.mode.fusion.fusion == "rrf":
             raise cannot("fuse by ranks", "leave fusion=rrf out: scores are fused by their weights")
-        text = self.request.query if plan.bag else " ".join(texts_of(plan.main))
+        text = self.request.query if reading.bag else " ".join(texts_of(reading.main))
         try:
             embedder = self._embedder()
             vector = query_vector(embedder, text)
@@ -409,21 +410,21 @@ class ClusterSearch:
             return None
         threshold = self.request.mode.threshold
         limit = embedder.threshold if threshold is None else threshold
-        required = ast.Everything() if plan.words and plan.is_prose() else required_part(plan.main)
+        required = ast.Everything() if reading.is_bag and reading.is_prose() else required_part(reading.main)
         compared = self._hybrid if mode == "hybrid" else self._semantic
-        answer = compared(plan, self._binder.query(required, plan), vector, limit)
+        answer = compared(reading, self._binder.query(required, reading), vector, limit)
         if not answer.total and not answer.hidden and not self.request.mode.narrows:
             self._fall_back(f"no item is as near as {limit:g}")
             self.hits.dimensions = 0
             return None
         return answer
 
-    def _mode(self, plan: Plan) -> str:
+    def _mode(self, reading: Reading) -> str:
         """Return the mode to use: ``auto`` means hybrid for a sentence if there are an embedder and vectors."""
         request = self.request
         if not request.is_auto:
             return request.mode.name
-        if not plan.asks_by_meaning(request) or self._of.notes.model is None:
+        if not reading.asks_by_meaning(request) or self._of.notes.model is None:
             return "keyword"
         if not self._local.embedding.can_embed():
             self._warnings.append("only words were searched, not meaning: there is no embedder")
@@ -457,16 +458,20 @@ class ClusterSearch:
         self.hits.dimensions = model.dimensions
         return embedder
 
-    def _hybrid(self, plan: Plan, required: Bound, vector: Floats, threshold: float) -> _Answer:
+    def _hybrid(self, reading: Reading, required: Bound, vector: Floats, threshold: float) -> _Answer:
         """Compare the first keyword hits with the query, and fuse both scores."""
-        words = plan.words if plan.words and plan.is_prose() else {}
-        query = self._binder.query(relax(words, self._words, forgiving=False).query if words else plan.main, plan)
+        node = (
+            self._words.relaxed(reading._replace(forgiving=False)).query
+            if reading.is_bag and reading.is_prose()
+            else reading.main
+        )
+        query = self._binder.query(node, reading)
         scored = self._among(any_of([self._compile(query)]), self._named())
         scored["bool"]["filter"].append(self._compile(required))
         facts = {"_source": ["vectors", "chunks"], "docvalue_fields": ["mark"], "sort": ["_score", *_BY_TIES]}
         body = {"query": scored, "size": MOST_COMPARED, **facts, **self._counting()}
         answer = self._of.cluster.search(self._of.index_name, body)
-        with self._of.cluster.faults(), reading():
+        with self._of.cluster.faults(), parsing():
             hits = answer["hits"]["hits"][:MOST_COMPARED]
             marks = [str(hit["fields"]["mark"][0]) for hit in hits]
             names = [hit.get("matched_queries", ()) for hit in hits]
@@ -492,7 +497,7 @@ class ClusterSearch:
         ]
         return _Answer("hybrid", query, kept, len(order), hidden, facets, similar)
 
-    def _semantic(self, _plan: Plan, required: Bound, vector: Floats, threshold: float) -> _Answer:
+    def _semantic(self, _reading: Reading, required: Bound, vector: Floats, threshold: float) -> _Answer:
         """Compare all vectors with the query, on the cluster."""
         factors = self.request.mode.factors(self._local.embedding.boosts)
         params = {
@@ -506,7 +511,7 @@ class ClusterSearch:
         request = self.request
         body = {"query": query, "from": request.offset, "size": request.limit, "track_total_hits": True}
         rows, answer = self.hits.ask(body | {"sort": ["_score", *_BY_TIES]} | self._counting())
-        with self._of.cluster.faults(), reading():
+        with self._of.cluster.faults(), parsing():
             total, hidden, facets = _total(answer, rows), self._hidden(answer), self._facets(answer)
         nearest = {row.mark: row.vectors.nearest(vector) if row.vectors else (0.0, -1) for row in rows}
         total_of = {row.mark: max(nearest[row.mark][0], 0.0) * factors[row.root.space] for row in rows}

@@ -172,9 +172,9 @@ class ClusterEngine:
 
         with self._searching() as (search, settings, _):
             cluster_search = search(request)
-            response, plan = cluster_search.run(), cluster_search.plan()
+            response, reading = cluster_search.run(), cluster_search.reading()
         warnings = (*settings, *response.warnings, self._source_warning())
-        return reading_of(plan, replace(response, warnings=warnings), [(response.stage, str(plan.main))])
+        return reading_of(reading, replace(response, warnings=warnings), [(response.stage, str(reading.main))])
 
     def sections(self, request: SectionRequest) -> SectionResponse:
         """Find sections among the first hits of the cluster, ranked locally by words.

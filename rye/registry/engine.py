@@ -165,7 +165,7 @@ class LocalEngine:
             return self._answer(request.space, work)
 
     def _searched(self, request: Request, state: State) -> SearchResponse:
-        from rye.search.reading.rewrite import AS_WRITTEN, STAGES
+        from rye.search.reading.attempts import AS_WRITTEN, STAGES
 
         response = _OfState(state, self._context).search(request)
         is_loose = not response.total or response.stage in set(STAGES) - set(AS_WRITTEN)

@@ -6,7 +6,8 @@ A search runs through the folders of this room in one direction, and each import
 - ``matching``: :mod:`bind` resolves the names of a query, :mod:`expand` finds the terms of each word, :mod:`term` and
   :mod:`positions` the documents with those terms, :mod:`predicates` those that meet a condition.
 - ``scoring``: :mod:`score` combines and scores, :mod:`order` sorts, :mod:`facets` counts.
-- ``reading``: :mod:`rewrite` parses a text and says what to try in turn, :mod:`relax` how its words may be relaxed.
+- ``reading``: :mod:`reading` says what a text is, :mod:`relax` how its words may be relaxed, and the table in
+  :mod:`attempts` what is tried in turn.
 - ``meaning``: similarities of vectors, fused with the scores of words.
 - ``page``: the files of the hits shown, read and verified now, with passages and marks.
 

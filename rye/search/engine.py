@@ -26,11 +26,12 @@ from rye.search.matching.bound import Bound, has_verdict
 from rye.search.matching.docset import Docs
 from rye.search.meaning.semantic import SemanticScores, SemanticSearch
 from rye.search.page.page import Hit, Page, PageBuilder
+from rye.search.reading.attempts import ANY_LIMIT, AS_WRITTEN, Stage, enough_for, stages
 from rye.search.reading.binder import Binder
 from rye.search.reading.named_items import named_inside, referred_to
-from rye.search.reading.relax import Relaxed, relax
-from rye.search.reading.rewrite import ANY_LIMIT, AS_WRITTEN, Plan, Stage, read_query, verbatim, visible_query
+from rye.search.reading.reading import Reading, read
 from rye.search.reading.suggest import FEW, Notes, answerable, did_you_mean
+from rye.search.reading.words import verbatim, visible_query
 from rye.search.scoring.facets import known_facets
 from rye.search.scoring.order import Order, Top
 from rye.search.scoring.score import Evaluation
@@ -124,8 +125,7 @@ class Search:
         self.context, self.reader = context, context.reader
         self.backend = Backend(context)
         self.binder = Binder(self.request, self.backend.metadata_keys, self._dropped)
-        self._dictionary = self.backend.dictionary(request.level)
-        self._relaxed: Relaxed | None = None
+        self.dictionary = self.backend.dictionary(request.level)
 
     def run(self) -> SearchResponse:
         """Run the search and return the response.
@@ -143,31 +143,34 @@ class Search:
 
     def _check(self, text: str) -> None:
         """Raise the error that another query text would cause with the same options, if any."""
-        plan = read_query(self.request._replace(query=text, relax=False), self.backend.metadata_keys)
-        self.binder.query(plan.main, plan)
+        reading = read(self.request._replace(query=text, relax=False), self.backend.metadata_keys)
+        self.binder.query(reading.main, reading)
 
     def _run(self) -> SearchResponse:
-        request, plan = self.request, self.read()
+        request, reading = self.request, self.read()
         asked = known_facets(request.facets, self.backend.metadata_keys()) if request.facets else ()
-        answer = self.answer(plan, self.allowed())
-        notes = Notes(request, plan, answer.reachable(), self._is_held, self._count, self.allowed)
-        warnings = self.warnings(plan, *self.explained(answer), *notes, *answer.notes)
+        answer = self.answer(reading, self.allowed())
+        notes = Notes(request, reading, answer.reachable(), self._is_held, self._count, self.allowed)
+        warnings = self.warnings(reading, *self.explained(answer), *notes, *answer.notes)
         facets = self.backend.facets(answer.top.reachable, asked) if asked else {}
-        facts: dict[str, Any] = {"did_you_mean": self._suggestion(answer, plan), "facets": facets}
+        facts: dict[str, Any] = {"did_you_mean": self._suggestion(answer, reading), "facets": facets}
         return self.respond(answer, request.query, answer.matched.stage, warnings, **facts)
 
-    def _suggestion(self, answer: Answer, plan: Plan) -> str:
+    def _suggestion(self, answer: Answer, reading: Reading) -> str:
         """Return a query that may find more, or an empty string."""
         stage, total = answer.matched.stage, answer.reachable()
         if answer.matched.similar:
-            return self.relax(plan).suggestion() if plan.words and plan.forgiving else ""
+            return self._corrected(reading) if reading.is_bag and reading.forgiving else ""
         if stage == "any":
-            return self.relax(plan).suggestion()
+            return self._corrected(reading)
         if (total <= FEW and not answer.top.exact) or stage not in AS_WRITTEN:
             more = 0 if stage == "fuzzy" else total
             words = self.backend.dictionary(None)
-            return did_you_mean(self.request.query, plan, words, total=more, count=self._count)
+            return did_you_mean(self.request.query, reading, words, total=more, count=self._count)
         return ""
+
+    def _corrected(self, reading: Reading) -> str:
+        return self.dictionary.relaxed(reading).suggestion()
 
     def explained(self, answer: Answer) -> Iterator[str]:
         """Yield how the query was read and relaxed, and which words and references were not fully looked up."""
@@ -206,82 +209,69 @@ class Search:
         on_verdicts = any(has_verdict(node) for node in (query, *self.binder.filters))
         return self.backend.page_builder(query, explain=self.request.explain, verdicts_matter=on_verdicts)
 
-    def warnings(self, plan: Plan, *notes: str) -> list[str]:
+    def warnings(self, reading: Reading, *notes: str) -> list[str]:
         """Return the warnings about the query, without repeats: what of it is searched, and some notes."""
-        dropped = dict.fromkeys((*plan.dropped, *self._dropped))
+        dropped = dict.fromkeys((*reading.dropped, *self._dropped))
         left_out = [f"left out of the query: {part.text!r} at {part.position}: {part.reason}" for part in dropped]
-        return list(dict.fromkeys([*plan.warnings, *left_out, *self._begun, *notes]))
+        return list(dict.fromkeys([*reading.warnings, *left_out, *self._begun, *notes]))
 
-    def read(self) -> Plan:
-        """Parse the query. If it is searched as plain words, a warning of the plan says why."""
-        plan = read_query(self.request, self.backend.metadata_keys)
-        if error := plan.fault:
+    def read(self) -> Reading:
+        """Parse the query. If it is searched as plain words, a warning of the reading says why."""
+        reading = read(self.request, self.backend.metadata_keys)
+        if error := reading.fault:
             answerable(error, self._check)
             meant = f"; did you mean {error.suggestion}?" if error.suggestion else ""
             why = f"the query is searched as plain words: {error.message}{meant}"
-            plan = plan._replace(warnings=(*plan.warnings, why))
-        return plan
+            reading = reading._replace(warnings=(*reading.warnings, why))
+        return reading
 
-    def stages(self, plan: Plan) -> Iterator[Stage]:
-        """Return the queries to try in turn."""
-        return plan.stages(self._is_unknown, lambda: self.relax(plan))
-
-    def _is_unknown(self, word: str) -> bool:
-        return not self._dictionary.knows(word)
-
-    def relax(self, plan: Plan) -> Relaxed:
-        """Return the words as the last stage relaxes them. Cached."""
-        if self._relaxed is None:
-            self._relaxed = relax(plan.relaxing, self._dictionary, forgiving=plan.forgiving)
-        return self._relaxed
-
-    def answer(self, plan: Plan, allowed: Docs) -> Answer:
+    def answer(self, reading: Reading, allowed: Docs) -> Answer:
         """Return the answer among the items that scope and filters allow, by similarity if the mode uses it."""
-        request, notes = self._in_mode(plan, allowed)
+        request, notes = self._in_mode(reading, allowed)
         answer: Answer | None = None
         if request.mode.name != "keyword":
-            answer, notes = self._by_meaning(request, plan, allowed)
-        return answer or self.ordered(self._by_words(plan, allowed), request)._replace(notes=notes)
+            answer, notes = self._by_meaning(request, reading, allowed)
+        return answer or self.ordered(self._by_words(reading, allowed), request)._replace(notes=notes)
 
-    def _by_words(self, plan: Plan, allowed: Docs) -> MatchedPage:
+    def _by_words(self, reading: Reading, allowed: Docs) -> MatchedPage:
         """Return the matches of the first stage with enough hits."""
-        tried, named = list[MatchedPage](), self._named(allowed, plan)
-        for stage in self.stages(plan):
+        tried, named = list[MatchedPage](), self._named(allowed, reading)
+        for stage in stages(reading, self.dictionary):
             notes = stage.few if stage.few and tried and tried[-1].docs else stage.notes
-            tried.append(self._match_stage(stage._replace(notes=notes), plan, allowed, named))
-            if len(tried[-1].docs) >= stage.enough:
-                wider = stage.wider and self._match_stage(stage.wider, plan, allowed, named)
+            tried.append(self._match_stage(stage._replace(notes=notes), reading, allowed, named))
+            if len(tried[-1].docs) >= enough_for(reading):
+                wider = stage.wider and self._match_stage(stage.wider, reading, allowed, named)
                 return wider if wider and len(wider.docs) > len(tried[-1].docs) else tried[-1]
         return next((matched for matched in reversed(tried) if matched.docs), tried[0])
 
-    def _match_stage(self, stage: Stage, plan: Plan, allowed: Docs, named: Ints) -> MatchedPage:
-        query = self.binder.query(stage.ast, plan)
+    def _match_stage(self, stage: Stage, reading: Reading, allowed: Docs, named: Ints) -> MatchedPage:
+        query = self.binder.query(stage.ast, reading)
         docs = self.backend.match(query) & allowed
-        query = self._with_phrase(stage.ast, plan, docs) or query
+        query = self._with_phrase(stage.ast, reading, docs) or query
         exact, notes = _NOTHING, stage.notes
-        if len(named) and (plan.bag or stage.name == "any"):
-            if docs and plan.relaxing:
+        if len(named) and (reading.bag or stage.name == "any"):
+            if docs and reading.words:
                 docs = docs | self.backend.as_docs(named)
             exact = self.backend.among(named, docs)
         if stage.name in AS_WRITTEN:
-            referred, read = self._referred(plan, allowed)
+            referred, refers = self._referred(reading, allowed)
             if len(referred):
-                notes = (*read, *notes)
+                notes = (*refers, *notes)
                 docs, exact = docs | self.backend.as_docs(referred), unique(exact, referred)
         return self.matched(stage.name, query, docs, exact, notes=notes)
 
-    def _with_phrase(self, node: ast.Node, plan: Plan, docs: Docs) -> Bound | None:
+    def _with_phrase(self, node: ast.Node, reading: Reading, docs: Docs) -> Bound | None:
         """Return a query that also scores its words as a phrase, weighted by their number; None if no match has it.
 
         Nobody asked for the phrase, so it is left out if comparing its positions would cost too much.
         """
-        phrase = verbatim(self.request.query) if plan.words else None
+        phrase = verbatim(self.request.query) if reading.is_bag else None
         if phrase is None:
             return None
         with suppress(QueryError):
-            if docs & self.backend.match(self.binder.query(phrase, plan)):
-                boosted = ast.Boost(phrase, float(len(plan.words)))
-                return self.binder.query(ast.And((node, ast.Or((ast.Everything(), boosted)))), plan)
+            if docs & self.backend.match(self.binder.query(phrase, reading)):
+                boosted = ast.Boost(phrase, float(len(reading.words)))
+                return self.binder.query(ast.And((node, ast.Or((ast.Everything(), boosted)))), reading)
         return None
 
     def matched(
@@ -337,9 +327,9 @@ class Search:
                 docs = docs & ~withdrawn
         return docs, hidden
 
-    def _count(self, node: ast.Node, plan: Plan) -> int:
+    def _count(self, node: ast.Node, reading: Reading) -> int:
         try:
-            return len(self.backend.match(self.binder.query(node, plan)) & self.allowed())
+            return len(self.backend.match(self.binder.query(node, reading)) & self.allowed())
         except QueryError:  # too expensive for a query that the user did not ask for
             return 0
 
@@ -350,41 +340,39 @@ class Search:
     def _is_held(self, scope: Any) -> bool:
         return bool(self.backend.match(bound.Within(scope)))
 
-    def _named(self, allowed: Docs, plan: Plan) -> Ints:
+    def _named(self, allowed: Docs, reading: Reading) -> Ints:
         """Return the allowed items whose id or name is one of several words of the query."""
-        words = plan.bag or (plan.fallback.words if plan.fallback else {})
+        words = reading.bag or reading.words
         if len(words) < 2:
             return _NOTHING
-        return self._let_through(named_inside(self.reader, words, self._dictionary), plan, allowed)
+        return self._let_through(named_inside(self.reader, words, self.dictionary), reading, allowed)
 
-    def _referred(self, plan: Plan, allowed: Docs) -> tuple[Ints, tuple[str, ...]]:
+    def _referred(self, reading: Reading, allowed: Docs) -> tuple[Ints, tuple[str, ...]]:
         """Return the allowed items that the whole query names or refers to, and to what it refers, if it does."""
         items, name = referred_to(self.reader, self.request.query)
-        items = self._let_through(items, plan, allowed) if self.request.relax or not name else _NOTHING
+        items = self._let_through(items, reading, allowed) if self.request.relax or not name else _NOTHING
         return items, (f"read as a reference to {name}",) if name and len(items) else ()
 
-    def _let_through(self, items: Ints, plan: Plan, allowed: Docs) -> Ints:
+    def _let_through(self, items: Ints, reading: Reading, allowed: Docs) -> Ints:
         """Filter items by scope, filters and ``fields``."""
         if not len(items):
             return items
-        if plan.fixed:
-            allowed = allowed & self.backend.match(self.binder.query(ast.Everything(), plan))
+        if reading.fixed:
+            allowed = allowed & self.backend.match(self.binder.query(ast.Everything(), reading))
         return self.backend.among(items, allowed)
 
-    def evaluate(self, node: ast.Node, plan: Plan) -> Evaluation:
+    def evaluate(self, node: ast.Node, reading: Reading) -> Evaluation:
         """Bind a query, together with the conditions of ``fields``, and prepare its evaluation."""
-        return self.backend.evaluation(self.binder.query(node, plan))
+        return self.backend.evaluation(self.binder.query(node, reading))
 
-    def semantic(self, plan: Plan, request: Request) -> SemanticSearch:
+    def semantic(self, reading: Reading, request: Request) -> SemanticSearch:
         """Return the search in semantic or hybrid mode, which the request names."""
         return SemanticSearch(
             request,
-            self.reader,
-            plan,
+            reading,
             self.evaluate,
+            self.dictionary,
             boosts=self.context.boosts,
-            unknown=self._is_unknown,
-            relaxed=lambda: self.relax(plan),
         )
 
     def scored(self, semantic: SemanticSearch, allowed: Docs) -> SemanticScores | None:
@@ -393,15 +381,15 @@ class Search:
         load = embeddings.meaning_for_auto if self.request.is_auto else embeddings.meaning
         return semantic.run(partial(load, self.reader), allowed)
 
-    def _by_meaning(self, request: Request, plan: Plan, allowed: Docs) -> tuple[Answer | None, tuple[str, ...]]:
+    def _by_meaning(self, request: Request, reading: Reading, allowed: Docs) -> tuple[Answer | None, tuple[str, ...]]:
         """Return the answer in semantic or hybrid mode, None if keywords have to answer; and notes, such as why."""
-        semantic = self.semantic(plan, request)
+        semantic = self.semantic(reading, request)
         scores = self.scored(semantic, allowed)
         if scores is None:
             return None, tuple(semantic.warnings)
         candidates, docs = scores.candidates(), scores.hits()
-        exact, read = self._referred(plan, candidates)
-        if scores.hybrid and plan.words and len(named := self._named(candidates, plan)) and docs:
+        exact, refers = self._referred(reading, candidates)
+        if scores.hybrid and reading.is_bag and len(named := self._named(candidates, reading)) and docs:
             exact = unique(exact, named)
         docs = docs | self.backend.as_docs(exact)
         # a least score applies to the scores that are shown, so these stay
@@ -411,13 +399,13 @@ class Search:
                 scores = self._reranked(scores, docs)
             except UnavailableError as error:
                 notes = [*notes, f"not re-ranked: {error.message}"]
-        matched = self.matched(request.mode.name, scores.query, docs, exact, notes=read, similar=scores)
+        matched = self.matched(request.mode.name, scores.query, docs, exact, notes=refers, similar=scores)
         answer = self.ordered(matched, request)
         if not answer.total and not matched.hidden and not request.mode.narrows:
             return None, (*notes, semantic.fallback_warning(scores.why_no_hit()))
         return answer._replace(notes=tuple(notes)), ()
 
-    def _in_mode(self, plan: Plan, allowed: Docs) -> tuple[Request, tuple[str, ...]]:
+    def _in_mode(self, reading: Reading, allowed: Docs) -> tuple[Request, tuple[str, ...]]:
         """Resolve mode ``auto``: hybrid for a sentence if there is an embedder, else keyword; also a note on that.
 
         It is also keyword if an item contains the query word for word.
@@ -426,11 +414,11 @@ class Search:
         notes: tuple[str, ...] = ()
         if not request.is_auto:
             return request, notes
-        if plan.asks_by_meaning(request):
+        if reading.asks_by_meaning(request):
             phrase = verbatim(request.query)
             if not self.context.embeddings.can_embed:
                 notes = ("only words were searched, not meaning: there is no embedder",)
-            elif not phrase or not self.backend.match(self.binder.query(phrase, plan)) & allowed:
+            elif not phrase or not self.backend.match(self.binder.query(phrase, reading)) & allowed:
                 name = "hybrid"
         return request._replace(mode=request.mode._replace(name=name)), notes
 

@@ -24,8 +24,9 @@ from rye.search.contract.request import Request
 from rye.search.contract.results import SearchResponse, SearchResult
 from rye.search.engine import Search, method_of
 from rye.search.meaning.semantic import SemanticScores
+from rye.search.reading.attempts import AS_WRITTEN, Stage, stages
 from rye.search.reading.named_items import referred_to
-from rye.search.reading.rewrite import AS_WRITTEN, Plan
+from rye.search.reading.reading import Reading
 from rye.spaces.signed import read_item
 
 MISS_REASONS: Mapping[str, str] = {
@@ -168,22 +169,24 @@ def read_of(search: Search) -> QueryReading:
         ArgumentError: As a search.
     """
     response = search.run()
-    plan = search.read()
-    tried = [(stage.name, str(stage.ast)) for stage in search.stages(plan)] if response.search_type == "keyword" else []
+    reading = search.read()
+    is_keyword, tried = response.search_type == "keyword", list[tuple[str, str]]()
+    if is_keyword:
+        tried = [(stage.name, str(stage.ast)) for stage in stages(reading, search.dictionary)]
     last = next((at for at, (stage, _) in enumerate(tried) if stage == response.stage), -1)
-    return reading_of(plan, response, tried[: last + 1])
+    return reading_of(reading, response, tried[: last + 1])
 
 
-def reading_of(plan: Plan, response: SearchResponse, stages: Sequence[tuple[str, str]]) -> QueryReading:
+def reading_of(reading: Reading, response: SearchResponse, tried: Sequence[tuple[str, str]]) -> QueryReading:
     """Return how a query was read, given the response and the stages that were tried."""
     return QueryReading(
         query=response.query,
-        canonical=str(plan.main),
-        tree=dump(plan.main),
-        ast=to_dict(plan.main),
-        fault=plan.fault.message if plan.fault else "",
+        canonical=str(reading.main),
+        tree=dump(reading.main),
+        ast=to_dict(reading.main),
+        fault=reading.fault.message if reading.fault else "",
         search_type=response.search_type,
-        stages=tuple(stages),
+        stages=tuple(tried),
         total=response.total,
         did_you_mean=response.did_you_mean,
         warnings=response.warnings,
@@ -201,11 +204,11 @@ class Explainer:
     def __init__(self, request: Request, context: SearchContext) -> None:
         all_hits = request._replace(offset=0, limit=max(context.reader.size, 1), explain=True)
         self._search, self._reader = Search(all_hits, context), context.reader
-        self._plan = self._search.read()
-        self._answer = self._search.answer(self._plan, self._search.allowed())
+        self._reading = self._search.read()
+        self._answer = self._search.answer(self._reading, self._search.allowed())
         self._matched = self._answer.matched
         self._request = self._answer.request
-        self._semantic = self._search.semantic(self._plan, self._request) if self._matched.similar else None
+        self._semantic = self._search.semantic(self._reading, self._request) if self._matched.similar else None
 
     @property
     def stage(self) -> str:
@@ -259,7 +262,7 @@ class Explainer:
             clauses=tree,
             reasons=tuple(reasons),
             meaning=self._similarity(scores, doc) if scores else None,
-            warnings=(*self._search.warnings(self._plan, *notes), *changed),
+            warnings=(*self._search.warnings(self._reading, *notes), *changed),
         )
 
     def _scores_with(self, doc: int) -> SemanticScores | None:
@@ -272,10 +275,10 @@ class Explainer:
     def _readings(self) -> Iterator[ast.Node]:
         """Yield the query as the answering stage reads it, then the entries of ``fields``."""
         if self._semantic is None:
-            yield from (stage.ast for stage in self._search.stages(self._plan) if stage.name == self._matched.stage)
+            yield from (stage.ast for stage in self._stages() if stage.name == self._matched.stage)
         else:
             yield self._semantic.worded if self._request.mode.name == "hybrid" else self._semantic.required
-        yield from (ast.Field(name, parsed.ast) for name, parsed in self._plan.fixed)
+        yield from (ast.Field(name, parsed.ast) for name, parsed in self._reading.fixed)
 
     def _similarity(self, scores: SemanticScores, doc: int) -> SimilarityReport:
         hit, (part, local) = scores.of(doc), self._reader.locate(doc)
@@ -362,12 +365,15 @@ class Explainer:
             else:
                 yield MissReason("fusion", least, f"its score is {condition.scores[at]:.4f}")
 
+    def _stages(self) -> Iterator[Stage]:
+        return stages(self._reading, self._search.dictionary)
+
     def _looser_stage(self, doc: int) -> Iterator[MissReason]:
         """Yield the first looser stage that finds a document, if the search stopped before it."""
-        answered, total, stages = self._matched.stage, self._answer.total, list(self._search.stages(self._plan))
-        names = [stage.name for stage in stages]
-        for stage in stages[names.index(answered) + 1 :] if total else ():
-            if self._search.evaluate(stage.ast, self._plan).docs().mask[doc]:
+        answered, total, tried = self._matched.stage, self._answer.total, list(self._stages())
+        names = [stage.name for stage in tried]
+        for stage in tried[names.index(answered) + 1 :] if total else ():
+            if self._search.evaluate(stage.ast, self._reading).docs().mask[doc]:
                 because = f"stage {answered!r} answers, with {total}"
                 yield MissReason("stage", f"stage {stage.name}", f"stage {stage.name!r} would find it, but {because}")
                 return

@@ -134,13 +134,14 @@ class SectionSearch:
             ArgumentError: An argument does not fit the items.
         """
         request, search = self.request.search, self._search
-        plan, allowed = search.read(), search.allowed()
-        if plan.may_be_words:
-            as_written = search.backend.match(search.binder.query(plan.main, plan))
-            plan = plan if as_written & allowed else plan.in_words()
-        semantic = search.semantic(plan, search.request)
+        reading, allowed = search.read(), search.allowed()
+        if (by_words := reading.by_words()) and not search.backend.match(
+            search.binder.query(reading.main, reading)
+        ) & allowed:
+            reading = by_words
+        semantic = search.semantic(reading, search.request)
         scores = self._by_meaning(semantic, allowed)
-        query = search.binder.query(semantic.worded, plan) if scores is None else scores.query
+        query = search.binder.query(semantic.worded, reading) if scores is None else scores.query
         hits = search.backend.match(query) & allowed if scores is None else scores.hits()
         if not request.include_superseded:
             hits, self._hidden = search.hide(hits)
@@ -157,7 +158,7 @@ class SectionSearch:
             offset=request.offset,
             next_offset=end if end < len(sections) else None,
             chars=sum(len(hit.text) for hit in shown),
-            warnings=(*search.warnings(plan), *dict.fromkeys((*self._warnings, *hiding))),
+            warnings=(*search.warnings(reading), *dict.fromkeys((*self._warnings, *hiding))),
             hidden=self._hidden,
             **facts_of(search.request, similar),
         )

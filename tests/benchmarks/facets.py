@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from rye.search.context import SearchContext
 from rye.search.contract.request import make_request, read_facets
 from rye.search.engine import Search
-from rye.search.reading.rewrite import read_query
+from rye.search.reading.reading import read
 from rye.search.scoring.facets import count_facets
 from tests.benchmarks import report
 from tests.benchmarks.asking import KINDS, Query, queries
@@ -45,7 +45,7 @@ def ask(world: SearchContext, query: Query) -> dict[str, float]:
 
     def run() -> Any:
         search = Search(make_request(text_of(query), options), world)
-        return search, search.answer(read_query(search.request), search.allowed())
+        return search, search.answer(read(search.request), search.allowed())
 
     (search, answer), took = timed(run)
     found = {"matches": float(answer.total), "query": took}

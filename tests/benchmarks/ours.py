@@ -24,7 +24,7 @@ from rye.items.model import Item, ItemType
 from rye.search.context import SearchContext
 from rye.search.contract.request import make_request
 from rye.search.engine import Search
-from rye.search.reading.rewrite import read_query
+from rye.search.reading.reading import read
 from rye.spaces.model import Root, Space
 from rye.trust.model import Evidence
 from rye.trust.trust_set import TrustSet
@@ -142,5 +142,5 @@ def _ask(world: SearchContext, query: Query) -> Answer:
     rye.query._parse.cache_clear()
     filters = {"type": query.item_type} if query.item_type else None
     search = Search(make_request(text_of(query), OPTIONS | {"filters": filters, "offset": query.offset}), world)
-    answer = search.answer(read_query(search.request), search.allowed())
+    answer = search.answer(read(search.request), search.allowed())
     return Answer(answer.total, tuple(answer.top.docs[query.offset : query.offset + 10].tolist()))

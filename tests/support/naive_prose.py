@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from rye.query import ast
-from rye.search.reading.relax import FUNCTION_WEIGHT, FUNCTION_WORDS
+from rye.search.reading.relax import FUNCTION_WEIGHT
+from rye.search.reading.words import FUNCTION_WORDS
 from tests.support.naive_analysis import (
     automatic_distance,
     can_be_searched,

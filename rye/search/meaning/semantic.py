@@ -13,7 +13,7 @@ import numpy as np
 from rye.embedding.protocol import Embedder
 from rye.embedding.protocol import Floats as Rows
 from rye.errors import EnvironmentFault, RyeError, UnavailableError
-from rye.index.build.reader import Floats, Reader
+from rye.index.build.reader import Floats
 from rye.index.storage.arrays import Bools, Ints, unique
 from rye.index.text import analysis
 from rye.items.model import Item, Symbol
@@ -26,8 +26,8 @@ from rye.search.matching.bound import Bound
 from rye.search.matching.docset import Docs
 from rye.search.meaning.meaning import Meaning
 from rye.search.meaning.rerank import BY_MODEL, Reranked
-from rye.search.reading.relax import Relaxed
-from rye.search.reading.rewrite import SENTENCE, Plan
+from rye.search.reading.reading import Kind, Reading
+from rye.search.reading.relax import Dictionary, Relaxed
 from rye.search.scoring.score import Evaluation
 
 _HEADER_LENGTH = 120
@@ -325,27 +325,31 @@ class SemanticSearch:
     def __init__(
         self,
         request: Request,
-        reader: Reader,
-        plan: Plan,
-        evaluate: Callable[[ast.Node, Plan], Evaluation],
+        reading: Reading,
+        evaluate: Callable[[ast.Node, Reading], Evaluation],
+        dictionary: Dictionary,
         *,
         boosts: Mapping[str, float],
-        unknown: Callable[[str], bool],
-        relaxed: Callable[[], Relaxed],
     ) -> None:
-        self.request, self.reader, self.plan, self.evaluate = request, reader, plan, evaluate
+        self.request, self.reading, self.evaluate = request, reading, evaluate
         self.boosts = request.mode.factors(boosts)
         self.warnings: list[str] = []
-        self._relaxed, self._unknown = relaxed, unknown
-        words = tuple(plan.words) if plan.is_prose() else ()
-        self._is_sentence = len(words) > SENTENCE
-        self.required = ast.Everything() if words else required_part(plan.main)
-        self.worded = plan.main
+        self._dictionary, self.reader = dictionary, dictionary.reader
+        words = tuple(reading.words) if reading.is_bag and reading.is_prose() else ()
+        self._is_sentence = bool(words) and reading.kind is Kind.SENTENCE
+        self.required = ast.Everything() if words else required_part(reading.main)
+        self.worded = reading.main
         if words:
-            forgiven = unknown if plan.forgiving else lambda _: False
-            self.worded = relaxed().query if self._is_sentence else any_of(words, forgiven)
-        self._texts = [word.text for word in plan.bag] or list(texts_of(plan.main))
-        self.text = request.query if plan.bag else " ".join(self._texts)
+            forgiven = self._is_unknown if reading.forgiving else lambda _: False
+            self.worded = self._relaxed().query if self._is_sentence else any_of(words, forgiven)
+        self._texts = [word.text for word in reading.bag] or list(texts_of(reading.main))
+        self.text = request.query if reading.bag else " ".join(self._texts)
+
+    def _is_unknown(self, word: str) -> bool:
+        return not self._dictionary.knows(word)
+
+    def _relaxed(self) -> Relaxed:
+        return self._dictionary.relaxed(self.reading)
 
     def run(self, load: Callable[[], Meaning], allowed: Docs) -> SemanticScores | None:
         """Score the allowed items that match the required part; None, with a warning, if keywords have to answer.
@@ -353,11 +357,11 @@ class SemanticSearch:
         Raises:
             QueryError: The query names something that does not exist.
         """
-        plan = self.plan
-        if not self.has_words(lambda: self.evaluate(plan.main, plan)):
+        reading = self.reading
+        if not self.has_words(lambda: self.evaluate(reading.main, reading)):
             return None
         # The required part is matched exactly; similarity ranks the remaining items.
-        evaluation = self.evaluate(self.required, plan)
+        evaluation = self.evaluate(self.required, reading)
         none_left = self.why_none_left(is_empty=not allowed)
         if self.demands():
             allowed &= evaluation.docs()
@@ -371,7 +375,7 @@ class SemanticSearch:
         # In hybrid mode any of the words can score, so that a missing word excludes nothing.
         hybrid, docs = self.request.mode.name == "hybrid", allowed.numbers
         if hybrid:
-            evaluation = self.evaluate(self.worded, plan)
+            evaluation = self.evaluate(self.worded, reading)
         self.warnings += self.notes()
         threshold = self.threshold(meaning.embedder)
         fused = self.fuse(evaluation, similar.best[docs], docs, threshold)
@@ -409,13 +413,13 @@ class SemanticSearch:
 
     def demands(self) -> bool:
         """Return whether the query excludes items regardless of similarity."""
-        return bool(self.plan.fixed) or not isinstance(self.required, ast.Everything)
+        return bool(self.reading.fixed) or not isinstance(self.required, ast.Everything)
 
     def readings(self, embedder: Embedder) -> dict[str, float]:
         """Return the text as typed and, if the model's tokens are known, as corrected, each with its weight."""
         readings, is_token = {self.text: 1.0}, getattr(embedder, "is_token", None)
-        if is_token and self.plan.words and self.plan.forgiving:
-            read, certainty = self._relaxed().reading(self.text, is_token, self._unknown)
+        if is_token and self.reading.is_bag and self.reading.forgiving:
+            read, certainty = self._relaxed().reading(self.text, is_token, self._is_unknown)
             readings.setdefault(read, certainty)
         return readings
 
@@ -428,7 +432,7 @@ class SemanticSearch:
         if is_empty:
             return "scope, space and filters leave no item"
         own = [] if isinstance(self.required, ast.Everything) else [str(self.required)]
-        also = [f"{name}:({parsed.text})" for name, parsed in self.plan.fixed]
+        also = [f"{name}:({parsed.text})" for name, parsed in self.reading.fixed]
         return f"no item matches the required parts of the query: {' '.join(own + also)}"
 
     def fallback_warning(self, cause: str) -> str:
@@ -457,11 +461,14 @@ class SemanticSearch:
     def notes(self) -> Iterator[str]:
         """Yield a warning for each part of the request that has no effect, and for how words are read."""
         if self.request.mode.name == "hybrid":
-            yield from (f"by words: {message}" for message in self._relaxed().messages() if self._is_sentence)
+            messages = self._relaxed().messages() if self._is_sentence else ()
+            yield from (f"by words: {message}" for message in messages)
             return
-        request, main = self.request, self.plan.main
+        request, main = self.request, self.reading.main
         forgiving = not request.fuzzy and any(isinstance(part, ast.Fuzzy) for part in ast.walk(main))
-        in_fields = any(isinstance(part, ast.Fuzzy) for _, parsed in self.plan.fixed for part in ast.walk(parsed.ast))
+        in_fields = any(
+            isinstance(part, ast.Fuzzy) for _, parsed in self.reading.fixed for part in ast.walk(parsed.ast)
+        )
         fuzzy = request.fuzzy and not in_fields
         given = {"level": request.level, "fuzzy": fuzzy, "^": has_boost(main), "~": forgiving}
         yield from (f"{name} has no effect in semantic mode" for name, is_given in given.items() if is_given)

@@ -28,7 +28,7 @@ from rye.search.contract.request import Request
 from rye.search.matching import bound
 from rye.search.matching.bind import Context, bind, compared, has_value
 from rye.search.matching.bound import Bound
-from rye.search.reading.rewrite import Plan, in_field
+from rye.search.reading.reading import Reading, in_field
 
 FILTERABLE = ("id", "name", "title", "category", "tags", *KEYWORD_FIELDS)
 """Fields that a filter may name, besides metadata keys."""
@@ -52,7 +52,7 @@ class Binder:
         self._request = request
         self._keys = keys
         self._dropped = dropped if request.lenient else None
-        self._fields: tuple[Plan, list[Bound]] | None = None
+        self._fields: tuple[Reading, list[Bound]] | None = None
 
     @cached_property
     def filters(self) -> Sequence[Bound]:
@@ -82,31 +82,31 @@ class Binder:
             nodes = [bound.Any(tuple(map(bound.Within, self._request.scopes))), *nodes]
         return _all_of(nodes) if nodes else bound.BoundEverything()
 
-    def query(self, node: ast.Node, plan: Plan) -> Bound:
+    def query(self, node: ast.Node, reading: Reading) -> Bound:
         """Bind a query, and add the conditions of ``fields``.
 
         Raises:
             QueryError: The query names something that does not exist.
         """
         main = bind(node, self.context(self._request.query, node)) or bound.BoundEverything()
-        return _all_of([main, *self._bind_fields(plan)])
+        return _all_of([main, *self._bind_fields(reading)])
 
     def context(self, text: str, node: ast.Node) -> Context:
         """Return the binding options for a query."""
         return Context(text, node, self._keys, self._request.level, self._dropped)
 
-    def _bind_fields(self, plan: Plan) -> Sequence[Bound]:
-        """Bind the entries of ``fields``, each to its field. Cached per plan."""
-        if self._fields is None or self._fields[0] is not plan:
+    def _bind_fields(self, reading: Reading) -> Sequence[Bound]:
+        """Bind the entries of ``fields``, each to its field. Cached per reading."""
+        if self._fields is None or self._fields[0] is not reading:
             nodes = list[Bound]()
-            for name, parsed in plan.fixed:
+            for name, parsed in reading.fixed:
                 require_field(name, self._keys())
                 try:
                     node = bind(ast.Field(name, parsed.ast), self.context(parsed.text, parsed.ast))
                 except QueryError as error:
                     raise in_field(error, name) from None
                 nodes += [] if node is None else [node]
-            self._fields = plan, nodes
+            self._fields = reading, nodes
         return self._fields[1]
 
 

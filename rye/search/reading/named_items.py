@@ -18,7 +18,7 @@ from rye.items.model import TYPE_NAMES
 from rye.items.names import spellings
 from rye.query import ast
 from rye.search.reading.relax import Dictionary
-from rye.search.reading.rewrite import SENTENCE
+from rye.search.reading.words import SENTENCE
 
 _ENDS = "?!.,;: "
 _MARKS = frozenset('"\\')

@@ -24,6 +24,8 @@ from rye.search.matching.bound import TermQuery
 from rye.search.matching.expand import How, Pattern, document_frequencies, edits, expand
 from rye.search.matching.positions import PositionBudget
 from rye.search.matching.term import Term
+from rye.search.reading.reading import Reading
+from rye.search.reading.words import FUNCTION_WORDS
 
 FULL_LENGTH = 6
 """A word of this many letters has full weight, a shorter one its share. One typo per this many letters is corrected."""
@@ -36,15 +38,6 @@ MAX_PAIRS = 256
 
 MAX_NAMED = 5
 """Most words that a warning names."""
-
-
-_FUNCTION_WORDS = (
-    "a about all am an and any are as at be by can could did do does for from had has have her his how i if in into is "
-    "it its me my of on or our please she should so some that the their them then there these they this those to us "
-    "was we were what when where which who whom whose why will with would you your"
-)
-FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
-"""English words without content: in a bag of words, items need not have them if they have the others."""
 
 FUNCTION_WEIGHT = 0.2
 """Weight of a function word in stage ``any``; with few items it may be as rare as a word with content."""
@@ -118,18 +111,19 @@ class Dictionary:
     """The words of live items in the given fields, looked up on demand."""
 
     def __init__(self, reader: Reader, fields: Bools) -> None:
-        self._reader = reader
+        self.reader = reader
         self._fields = fields
         self._known: dict[str, bool] = {}
+        self._relaxed: dict[tuple[tuple[tuple[ast.Word, int], ...], bool], Relaxed] = {}
         self._effort = PositionBudget()
 
     def frequency(self, part: str, how: How = How.INFLECTED) -> int:
         """Return in how many items a part occurs, summed over the terms it expands to."""
-        return expand(self._reader, Pattern(part, how)).frequency(self._fields)
+        return expand(self.reader, Pattern(part, how)).frequency(self._fields)
 
     def within(self, field: str) -> Dictionary:
         """Return the dictionary of one text field."""
-        return Dictionary(self._reader, np.asarray([name == field for name in TEXT_FIELDS]))
+        return Dictionary(self.reader, np.asarray([name == field for name in TEXT_FIELDS]))
 
     def has(self, text: str) -> bool:
         """Return whether an item has a word in full: its parts in a row, maybe inflected, or its joined form."""
@@ -137,7 +131,7 @@ class Dictionary:
         if run is None:
             return False
         query = TermQuery(run, self._fields, 1.0, "", ast.Word(text))
-        return bool(Term(self._reader, query, self._effort).docs)
+        return bool(Term(self.reader, query, self._effort).docs)
 
     def knows(self, text: str) -> bool:
         """Return whether items have every part of a word at any place, maybe inflected, or its joined form."""
@@ -150,6 +144,13 @@ class Dictionary:
             )
         return self._known[text]
 
+    def relaxed(self, reading: Reading) -> Relaxed:
+        """Return the words of a query as stage ``any`` searches for them. Cached."""
+        key = tuple(reading.words.items()), reading.forgiving
+        if key not in self._relaxed:
+            self._relaxed[key] = relax(reading.words, self, forgiving=reading.forgiving)
+        return self._relaxed[key]
+
     def _has_exactly(self, part: str) -> bool:
         return self.frequency(part, How.EXACT) > 0
 
@@ -160,8 +161,8 @@ class Dictionary:
         minus the edits per letter; it is 0 if there is no term.
         """
         rows: dict[str, tuple[float, int]] = {}
-        terms = expand(self._reader, Pattern(part, How.FUZZY, start=start))
-        for reader_part, (ids, _) in zip(self._reader.parts, terms.choices, strict=True):
+        terms = expand(self.reader, Pattern(part, How.FUZZY, start=start))
+        for reader_part, (ids, _) in zip(self.reader.parts, terms.choices, strict=True):
             counts = document_frequencies(reader_part, ids, self._fields)
             for term, df in zip(reader_part.segment.terms.take(ids), counts.tolist(), strict=True):
                 rows[term] = (1.0 - edits(part, term) / len(part), rows.get(term, (0.0, 0))[1] + df)

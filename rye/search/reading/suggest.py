@@ -18,8 +18,8 @@ from rye.query import ast, loosen, walk
 from rye.query.limits import MAX_CORRECTED, MAX_PHRASE
 from rye.search.contract.fields import TEXT_FIELDS, canonical, nearest, text_leaves
 from rye.search.contract.request import Request
+from rye.search.reading.reading import Reading
 from rye.search.reading.relax import Dictionary
-from rye.search.reading.rewrite import Plan
 
 FEW = 2
 """Up to this many hits may come from items that quote a truncated word, rather than from the intended word."""
@@ -44,7 +44,7 @@ class Notes:
 
     Attributes:
         request: The request.
-        plan: How the query was read.
+        reading: How the query was read.
         total: How many hits it has.
         holds: Returns whether there is an item in a part of a scope.
         count: Returns how many hits a query has under the same scope and filters.
@@ -52,10 +52,10 @@ class Notes:
     """
 
     request: Request
-    plan: Plan
+    reading: Reading
     total: int
     holds: Callable[[Scope], bool]
-    count: Callable[[ast.Node, Plan], int]
+    count: Callable[[ast.Node, Reading], int]
     allowed: Callable[[Mapping[str, Any]], Sized]
 
     def __iter__(self) -> Iterator[str]:
@@ -72,9 +72,9 @@ class Notes:
     def _values(self) -> Iterator[str]:
         """Yield a warning for each value that no item can have."""
         conditions: list[tuple[str, ast.Node]] = [
-            (node.name, node) for node in walk(self.plan.main) if isinstance(node, ast.Field)
+            (node.name, node) for node in walk(self.reading.main) if isinstance(node, ast.Field)
         ]
-        conditions += [(name, parsed.ast) for name, parsed in self.plan.fixed]
+        conditions += [(name, parsed.ast) for name, parsed in self.reading.fixed]
         texts = [
             (name, leaf.text)
             for name, node in conditions
@@ -95,19 +95,21 @@ class Notes:
             yield f"no item has the {name} {text!r}: {meant}valid are {', '.join(valid)}"
 
     def _quoted_operators(self) -> Iterator[str]:
-        for node in walk(self.plan.main):
+        for node in walk(self.reading.main):
             if isinstance(node, ast.Phrase) and (match := _QUOTED_OPERATOR.search(node.text)):
                 sign = match[0][1]
                 yield f"{sign} in {node} is text inside quotes; outside quotes it works, as in serv* NEAR/3 deploy"
 
     def _filters(self) -> Iterator[str]:
         """Yield a warning about filters and fields that exclude every item, by themselves or in combination."""
-        fixed, filters = self.plan.fixed, self.request.filters
-        if not (fixed or filters) or self.count(ast.Everything(), self.plan):
+        fixed, filters = self.reading.fixed, self.request.filters
+        if not (fixed or filters) or self.count(ast.Everything(), self.reading):
             return
         counts = {f"{name}={value}": len(self.allowed({name: value})) for name, value in filters.items()}
         for name, parsed in fixed:
-            counts[f"{name}:{parsed.text}"] = self.count(ast.Everything(), self.plan._replace(fixed=((name, parsed),)))
+            counts[f"{name}:{parsed.text}"] = self.count(
+                ast.Everything(), self.reading._replace(fixed=((name, parsed),))
+            )
         alone = [label for label, count in counts.items() if not count or len(counts) == 1]
         kind = " and ".join(name for name, given in (("filters", filters), ("fields", fixed)) if given)
         yield f"no item in scope passes {'the' if alone else 'all of the'} {kind}: {', '.join(alone or counts)}"
@@ -146,7 +148,7 @@ def answerable(error: QueryError, check: Callable[[str], None]) -> None:
 
 
 def did_you_mean(
-    text: str, plan: Plan, dictionary: Dictionary, *, total: int, count: Callable[[ast.Node, Plan], int]
+    text: str, reading: Reading, dictionary: Dictionary, *, total: int, count: Callable[[ast.Node, Reading], int]
 ) -> str:
     """Return a query that finds more than ``total`` hits, a quoted command that finds any, or an empty string.
 
@@ -154,25 +156,30 @@ def did_you_mean(
     exclusions in the query language: ``df -h`` finds no item with an ``h``.
     """
     quoted = ast.Phrase(text)
-    if not plan.words and _OPTION.search(text) and 1 < len(analysis.parts(text)) <= MAX_PHRASE and count(quoted, plan):
+    if (
+        not reading.is_bag
+        and _OPTION.search(text)
+        and 1 < len(analysis.parts(text)) <= MAX_PHRASE
+        and count(quoted, reading)
+    ):
         return str(quoted)
-    corrected = _corrected(plan.main, dictionary)
-    if corrected != plan.main and count(corrected, plan) > total:
+    corrected = _corrected(reading.main, dictionary)
+    if corrected != reading.main and count(corrected, reading) > total:
         return str(corrected)
-    return "" if plan.words or total else _in_words(text, plan, count)
+    return "" if reading.is_bag or total else _in_words(text, reading, count)
 
 
-def _in_words(text: str, plan: Plan, count: Callable[[ast.Node, Plan], int]) -> str:
+def _in_words(text: str, reading: Reading, count: Callable[[ast.Node, Reading], int]) -> str:
     """Return a query with operators as plain words without its exclusions, if these find anything.
 
     In a pasted command the options are words too, which the query language reads as exclusions.
     """
-    words = loosen(plan.main) or tuple(map(ast.Word, analysis.parts(text) if _OPTION.search(text) else ()))
-    words = words or tuple(node for node in text_leaves(plan.main) if isinstance(node, ast.Word))
+    words = loosen(reading.main) or tuple(map(ast.Word, analysis.parts(text) if _OPTION.search(text) else ()))
+    words = words or tuple(node for node in text_leaves(reading.main) if isinstance(node, ast.Word))
     distinct = tuple(dict.fromkeys(words))
     if len(distinct) == 1 < len(words):
         return ""  # the query asks for a word and excludes it
-    return " ".join(map(str, distinct)) if distinct and count(ast.Or(distinct), plan) else ""
+    return " ".join(map(str, distinct)) if distinct and count(ast.Or(distinct), reading) else ""
 
 
 def _corrected(node: ast.Node, dictionary: Dictionary) -> ast.Node:

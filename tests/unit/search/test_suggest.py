@@ -10,8 +10,8 @@ from rye import query
 from rye.index.build.reader import Reader
 from rye.query import ast
 from rye.search.matching.bind import searched_fields
+from rye.search.reading.reading import Reading, read
 from rye.search.reading.relax import Dictionary
-from rye.search.reading.rewrite import Plan, read_query
 from rye.search.reading.suggest import did_you_mean
 from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation, request
@@ -31,14 +31,14 @@ def over(tmp_path: Path) -> Reader:
 
 def meant(over: Reader, text: str) -> str:
     """Return the suggestion for a query, counted over everything."""
-    plan = read_query(request(text))
-    found = evaluation(over, plan.main)
+    reading = read(request(text))
+    found = evaluation(over, reading.main)
 
-    def count(node: ast.Node, _plan: Plan) -> int:
+    def count(node: ast.Node, _reading: Reading) -> int:
         return int(evaluation(over, node).docs().mask.sum())
 
     words = Dictionary(found.reader, searched_fields(None))
-    return did_you_mean(text, plan, words, total=int(found.docs().mask.sum()), count=count)
+    return did_you_mean(text, reading, words, total=int(found.docs().mask.sum()), count=count)
 
 
 @pytest.mark.parametrize(

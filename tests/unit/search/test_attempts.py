@@ -6,16 +6,31 @@ import pytest
 
 from rye import query
 from rye.errors import QueryError
-from rye.search.reading.relax import Relaxed
-from rye.search.reading.rewrite import read_query
+from rye.index.build.reader import Reader
+from rye.search.matching.bind import searched_fields
+from rye.search.reading.attempts import stages
+from rye.search.reading.reading import Reading, read
+from rye.search.reading.relax import Dictionary, Relaxed
 from tests.unit.search.asking import request
 
 
-def stages(text: str, unknown: tuple[str, ...] = (), **options: object) -> list[tuple[str, str]]:
+class _Words(Dictionary):
+    """Every word but some; all are searched alike in the last stage."""
+
+    def __init__(self, unknown: tuple[str, ...]) -> None:
+        super().__init__(Reader(()), searched_fields(None))
+        self._unknown = unknown
+
+    def knows(self, text: str) -> bool:
+        return text not in self._unknown
+
+    def relaxed(self, _reading: Reading) -> Relaxed:
+        return Relaxed(query.parse("any OR word").ast, {}, {}, (), ())
+
+
+def tried(text: str, unknown: tuple[str, ...] = (), **options: object) -> list[tuple[str, str]]:
     """Return the name and canonical text of every stage of a request."""
-    plan = read_query(request(text, **options))
-    relaxed = Relaxed(query.parse("any OR word").ast, {}, {}, (), ())
-    found = plan.stages(lambda word: word in unknown, lambda: relaxed)
+    found = stages(read(request(text, **options)), _Words(unknown))
     return [(stage.name, str(stage.ast)) for stage in found]
 
 
@@ -41,7 +56,7 @@ def stages(text: str, unknown: tuple[str, ...] = (), **options: object) -> list[
 )
 def test_a_bag_of_words_relaxes_in_stages(text: str, unknown: tuple[str, ...], expected: list[tuple[str, str]]) -> None:
     """All words; typos forgiven in those the dictionary lacks, else in all; parts of words; any of them."""
-    assert stages(text, unknown) == expected
+    assert tried(text, unknown) == expected
 
 
 @pytest.mark.parametrize(
@@ -67,8 +82,8 @@ def test_a_query_with_operators_is_searched_by_its_words_when_it_finds_nothing(
     text: str, last: list[tuple[str, str]]
 ) -> None:
     """Conditions stay; a short query that excludes is one phrase; conditions alone are answered as written."""
-    assert stages(text) == [("all", text), *last]
-    assert [name for name, _ in stages(text, relax=False)] == ["all"]
+    assert tried(text) == [("all", text), *last]
+    assert [name for name, _ in tried(text, relax=False)] == ["all"]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +103,7 @@ def test_a_query_with_operators_is_searched_by_its_words_when_it_finds_nothing(
 def test_the_fuzzy_dictionary_forgives_typos_in_words(text: str, distance: int | None, expected: str) -> None:
     """Every plain word of a text field becomes fuzzy; what is compared as a whole stays as it is."""
     fuzzy = {"enabled": True} | ({} if distance is None else {"max_distance": distance})
-    assert stages(text, fuzzy=fuzzy)[0] == ("all", expected)
+    assert tried(text, fuzzy=fuzzy)[0] == ("all", expected)
 
 
 @pytest.mark.parametrize(
@@ -105,20 +120,20 @@ def test_the_fuzzy_dictionary_forgives_typos_in_words(text: str, distance: int |
 )
 def test_the_proximity_dictionary_makes_a_chain(text: str, expected: str) -> None:
     """Words, wildcards and phrases stand near each other."""
-    assert stages(text, proximity={"max_distance": 3})[0] == ("all", expected)
+    assert tried(text, proximity={"max_distance": 3})[0] == ("all", expected)
 
 
 def test_lenient_reading_drops_and_says_so() -> None:
     """What was dropped from query and fields is listed; words that are left relax."""
-    plan = read_query(request("deploy OR", fields={"title": "x AND"}, lenient=True))
-    assert str(plan.main) == "deploy"
-    assert [one.text for one in plan.dropped] == ["OR", "AND"]
-    assert [word.text for word in plan.words] == ["deploy"]
+    reading = read(request("deploy OR", fields={"title": "x AND"}, lenient=True))
+    assert str(reading.main) == "deploy"
+    assert [one.text for one in reading.dropped] == ["OR", "AND"]
+    assert [word.text for word in reading.words] == ["deploy"]
     with pytest.raises(QueryError):
-        read_query(request("deploy OR", relax=False))
+        read(request("deploy OR", relax=False))
 
 
 def test_every_stage_parses_back() -> None:
     """What a stage asks can be written down as a query."""
-    for _, text in stages(r"C++ don't a\*b e.g. -- x", ("--",)):
+    for _, text in tried(r"C++ don't a\*b e.g. -- x", ("--",)):
         assert str(query.parse(text).ast) == text
