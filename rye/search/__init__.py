@@ -11,7 +11,7 @@ A search runs through the folders of this room in one direction, and each import
 - ``meaning``: similarities of vectors, fused with the scores of words.
 - ``page``: the files of the hits shown, read and verified now, with passages and marks.
 
-Above them, :mod:`engine` does these steps for one request, on the index that :mod:`backend` wraps; :mod:`sections`,
+Above them, :mod:`engine` does these steps for one request, on one state of the index; :mod:`sections`,
 :mod:`similar` and :mod:`explain` use it::
 
     response = Search(make_request("thread NEAR/5 orchestrator", options), context).run()

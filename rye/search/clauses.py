@@ -71,7 +71,7 @@ class ClauseExplainer:
         context = search.binder.context(search.request.query, node)
         dropped = None if context.dropped is None else list[ast.Dropped]()  # kept out of the search's warnings
         query = bind(node, context._replace(record=self._bound, dropped=dropped))
-        self._evaluation = search.backend.evaluation(query or bound.BoundEverything())
+        self._evaluation = search.evaluation(query or bound.BoundEverything())
 
     def clause(self) -> Clause:
         """Return the query as a clause."""
@@ -140,7 +140,7 @@ class ClauseExplainer:
             note += f" in {query.name or 'the fields of this level'}" + (f", but in {names}" if names else "")
         if term.is_cut():
             note += "; it stands for too many words, of which the most frequent were looked up"
-        return note if self.search.backend.match(query) else f"{note}; no searched item matches"
+        return note if self.search.evaluation(query).docs() else f"{note}; no searched item matches"
 
     def values(self, node: bound.Bound) -> str:
         """Return the values that the item has in the fields of a condition."""
@@ -164,25 +164,25 @@ class ClauseExplainer:
 
     def _states(self) -> str:
         names = [name for name in STATES if name not in VERDICT_NAMES and name != "signed"]
-        states = [name for name in names if self.search.backend.states.having(name)[self.doc]]
+        states = [name for name in names if self.search.states.having(name)[self.doc]]
         return f"it is {', '.join(states)}" if states else "it is in no such state"
 
     def _value(self, name: str) -> str:
         if name in RELATION_FIELDS:
             return self._related(name)
         if name in {"is", "verdict"}:
-            return VERDICT_NAMES[int(self.search.backend.states.verdicts()[self.doc])]
+            return VERDICT_NAMES[int(self.search.states.verdicts()[self.doc])]
         if name == "signer":
-            return _listed([name for name in self.search.backend.states.signers(np.asarray([self.doc])) if name])
+            return _listed([name for name in self.search.states.signers(np.asarray([self.doc])) if name])
         part, local = self.search.reader.locate(self.doc)
         if name == "installed-from":
             folder = part.segment.ids[local].partition("/")[0]
-            return self.search.backend.states.sources(part.root).get(folder, "missing")
+            return self.search.states.sources(part.root).get(folder, "missing")
         return _listed(part.segment.values(name).of(local))
 
     def _related(self, name: str) -> str:
         """Return the item's references as written; for items that refer to it, only their number."""
-        graph, doc = self.search.backend.states.graph(), self.search.backend.states.to_all_spaces(self.doc)
+        graph, doc = self.search.states.graph(), self.search.states.to_all_spaces(self.doc)
         if name == "references":
             return _listed(graph.written_in(doc))
         referrers = graph.naming(np.asarray([doc])).docs

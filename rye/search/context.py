@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from rye.index.build.reader import Reader
+from rye.index.text.schema import BUILT_IN_KEYS
 from rye.search.contract.fields import Overrides
 from rye.search.meaning.meaning import Embeddings, NoEmbeddings
 from rye.spaces.signed import ReadItem, read_item
@@ -38,3 +39,7 @@ class SearchContext:
     boosts: Mapping[str, float] = field(default_factory=dict)
     read: Callable[..., ReadItem] = read_item
     only_trusted: bool = False
+
+    def metadata_keys(self) -> frozenset[str]:
+        """Return the metadata keys that items have."""
+        return self.reader.keys - frozenset(BUILT_IN_KEYS)

@@ -17,24 +17,27 @@ from rye.index.build.reader import Floats
 from rye.index.storage.arrays import Ints, unique
 from rye.index.text.schema import HIDDEN_STATES
 from rye.query import ast
-from rye.search.backend import Backend
 from rye.search.context import SearchContext
+from rye.search.contract.fields import weights_for
 from rye.search.contract.request import Request
 from rye.search.contract.results import SearchResponse
 from rye.search.matching import bound
-from rye.search.matching.bound import Bound, has_verdict
+from rye.search.matching.bind import searched_fields
+from rye.search.matching.bound import Bound, has_relations, has_verdict
 from rye.search.matching.docset import Docs
+from rye.search.matching.predicates import States
 from rye.search.meaning.semantic import SemanticScores, SemanticSearch
-from rye.search.page.page import Hit, Page, PageBuilder
+from rye.search.page.page import Hit, Hydrator, Page, PageBuilder
 from rye.search.reading.attempts import ANY_LIMIT, AS_WRITTEN, Stage, enough_for, stages
 from rye.search.reading.binder import Binder
 from rye.search.reading.named_items import named_inside, referred_to
 from rye.search.reading.reading import Reading, read
+from rye.search.reading.relax import Dictionary
 from rye.search.reading.suggest import FEW, Notes, answerable, did_you_mean
 from rye.search.reading.words import verbatim, visible_query
-from rye.search.scoring.facets import known_facets
-from rye.search.scoring.order import Order, Top
-from rye.search.scoring.score import Evaluation
+from rye.search.scoring.facets import count_facets, known_facets
+from rye.search.scoring.order import Order, Top, top
+from rye.search.scoring.score import Evaluation, KnownTerms
 
 _NOTHING: Ints = np.empty(0, np.int64)
 
@@ -47,7 +50,7 @@ class MatchedPage(NamedTuple):
 
     Attributes:
         stage: The stage.
-        query: The query that scores them.
+        evaluation: The query that scores them.
         docs: The items.
         exact: The items whose id or name the query gives.
         hidden: How many items were hidden, by state.
@@ -57,7 +60,7 @@ class MatchedPage(NamedTuple):
     """
 
     stage: str
-    query: Bound
+    evaluation: Evaluation
     docs: Docs
     exact: Ints
     hidden: Mapping[str, int]
@@ -123,9 +126,11 @@ class Search:
         self._begun = tuple(begun)
         self.request = request if text == request.query else request._replace(query=text)
         self.context, self.reader = context, context.reader
-        self.backend = Backend(context)
-        self.binder = Binder(self.request, self.backend.metadata_keys, self._dropped)
-        self.dictionary = self.backend.dictionary(request.level)
+        self.states = States(context.reader, context.everywhere, context.trust, context.now)
+        self.weights = weights_for(context.reader, context.overrides)
+        self.binder = Binder(self.request, context.metadata_keys, self._dropped)
+        self.dictionary = Dictionary(context.reader, searched_fields(request.level))
+        self._known: KnownTerms = {}
 
     def run(self) -> SearchResponse:
         """Run the search and return the response.
@@ -143,16 +148,17 @@ class Search:
 
     def _check(self, text: str) -> None:
         """Raise the error that another query text would cause with the same options, if any."""
-        reading = read(self.request._replace(query=text, relax=False), self.backend.metadata_keys)
+        reading = read(self.request._replace(query=text, relax=False), self.context.metadata_keys)
         self.binder.query(reading.main, reading)
 
     def _run(self) -> SearchResponse:
         request, reading = self.request, self.read()
-        asked = known_facets(request.facets, self.backend.metadata_keys()) if request.facets else ()
+        asked = known_facets(request.facets, self.context.metadata_keys()) if request.facets else ()
         answer = self.answer(reading, self.allowed())
         notes = Notes(request, reading, answer.reachable(), self._is_held, self._count, self.allowed)
         warnings = self.warnings(reading, *self.explained(answer), *notes, *answer.notes)
-        facets = self.backend.facets(answer.top.reachable, asked) if asked else {}
+        reachable = answer.top.reachable.numbers if asked else _NOTHING
+        facets = count_facets(self.reader, self.states, reachable, asked) if asked else {}
         facts: dict[str, Any] = {"did_you_mean": self._suggestion(answer, reading), "facets": facets}
         return self.respond(answer, request.query, answer.matched.stage, warnings, **facts)
 
@@ -165,7 +171,7 @@ class Search:
             return self._corrected(reading)
         if (total <= FEW and not answer.top.exact) or stage not in AS_WRITTEN:
             more = 0 if stage == "fuzzy" else total
-            words = self.backend.dictionary(None)
+            words = Dictionary(self.reader, searched_fields(None))
             return did_you_mean(self.request.query, reading, words, total=more, count=self._count)
         return ""
 
@@ -176,8 +182,10 @@ class Search:
         """Yield how the query was read and relaxed, and which words and references were not fully looked up."""
         matched = answer.matched
         yield from matched.notes
-        yield from answer.top.notes
-        yield from self.backend.unknown_references([matched.query, *self.binder.filters])
+        yield from matched.evaluation.notes()
+        on_relations = any(map(has_relations, (matched.evaluation.query, *self.binder.filters)))
+        if on_relations and (unknown := self.states.graph().unknown):
+            yield unknown
 
     def respond(self, answer: Answer, query: str, stage: str, warnings: Sequence[str], **facts: Any) -> SearchResponse:
         """Fetch the page of an answer.
@@ -202,12 +210,14 @@ class Search:
 
     def fetch(self, answer: Answer, hits: Sequence[Hit]) -> Page:
         """Return hits as results, read from their files and verified now."""
-        return self.page_builder(answer.matched.query).build(hits)
+        return self.page_builder(answer.matched.evaluation).build(hits)
 
-    def page_builder(self, query: Bound) -> PageBuilder:
+    def page_builder(self, evaluation: Evaluation) -> PageBuilder:
         """Return the builder of results from the hits of a query."""
-        on_verdicts = any(has_verdict(node) for node in (query, *self.binder.filters))
-        return self.backend.page_builder(query, explain=self.request.explain, verdicts_matter=on_verdicts)
+        context = self.context
+        matters = context.only_trusted or any(map(has_verdict, (evaluation.query, *self.binder.filters)))
+        hydrator = Hydrator(self.reader, self.states, context.trust(), context.now, matters)
+        return PageBuilder(evaluation, hydrator, self.request.explain, names_files=not context.only_trusted)
 
     def warnings(self, reading: Reading, *notes: str) -> list[str]:
         """Return the warnings about the query, without repeats: what of it is searched, and some notes."""
@@ -217,7 +227,7 @@ class Search:
 
     def read(self) -> Reading:
         """Parse the query. If it is searched as plain words, a warning of the reading says why."""
-        reading = read(self.request, self.backend.metadata_keys)
+        reading = read(self.request, self.context.metadata_keys)
         if error := reading.fault:
             answerable(error, self._check)
             meant = f"; did you mean {error.suggestion}?" if error.suggestion else ""
@@ -245,22 +255,22 @@ class Search:
         return next((matched for matched in reversed(tried) if matched.docs), tried[0])
 
     def _match_stage(self, stage: Stage, reading: Reading, allowed: Docs, named: Ints) -> MatchedPage:
-        query = self.binder.query(stage.ast, reading)
-        docs = self.backend.match(query) & allowed
-        query = self._with_phrase(stage.ast, reading, docs) or query
+        evaluation = self.evaluate(stage.ast, reading)
+        docs = evaluation.docs() & allowed
+        evaluation = self._with_phrase(stage.ast, reading, docs) or evaluation
         exact, notes = _NOTHING, stage.notes
         if len(named) and (reading.bag or stage.name == "any"):
             if docs and reading.words:
-                docs = docs | self.backend.as_docs(named)
-            exact = self.backend.among(named, docs)
+                docs = docs | self._as_docs(named)
+            exact = self._among(named, docs)
         if stage.name in AS_WRITTEN:
             referred, refers = self._referred(reading, allowed)
             if len(referred):
                 notes = (*refers, *notes)
-                docs, exact = docs | self.backend.as_docs(referred), unique(exact, referred)
-        return self.matched(stage.name, query, docs, exact, notes=notes)
+                docs, exact = docs | self._as_docs(referred), unique(exact, referred)
+        return self.matched(stage.name, evaluation, docs, exact, notes=notes)
 
-    def _with_phrase(self, node: ast.Node, reading: Reading, docs: Docs) -> Bound | None:
+    def _with_phrase(self, node: ast.Node, reading: Reading, docs: Docs) -> Evaluation | None:
         """Return a query that also scores its words as a phrase, weighted by their number; None if no match has it.
 
         Nobody asked for the phrase, so it is left out if comparing its positions would cost too much.
@@ -269,15 +279,15 @@ class Search:
         if phrase is None:
             return None
         with suppress(QueryError):
-            if docs & self.backend.match(self.binder.query(phrase, reading)):
+            if docs & self.evaluate(phrase, reading).docs():
                 boosted = ast.Boost(phrase, float(len(reading.words)))
-                return self.binder.query(ast.And((node, ast.Or((ast.Everything(), boosted)))), reading)
+                return self.evaluate(ast.And((node, ast.Or((ast.Everything(), boosted)))), reading)
         return None
 
     def matched(
         self,
         stage: str,
-        query: Bound,
+        evaluation: Evaluation,
         docs: Docs,
         exact: Ints = _NOTHING,
         *,
@@ -288,7 +298,7 @@ class Search:
 
         Args:
             stage: The stage.
-            query: The query that scores the items.
+            evaluation: The query that scores the items.
             docs: The items.
             exact: The items whose id or name the query gives.
             notes: How the query was read.
@@ -298,11 +308,11 @@ class Search:
         if not self.request.include_superseded:
             docs, hidden = self.hide(docs)
             if hidden and len(exact):
-                shown = self.backend.among(exact, docs)
+                shown = self._among(exact, docs)
                 gone = np.setdiff1d(exact, shown)[:_NAMED].tolist()
-                replaced = tuple(map(self.backend.states.hidden_message, gone))
+                replaced = tuple(map(self.states.hidden_message, gone))
                 exact = shown
-        return MatchedPage(stage, query, docs, exact, hidden, replaced, notes, similar)
+        return MatchedPage(stage, evaluation, docs, exact, hidden, replaced, notes, similar)
 
     def ordered(self, matched: MatchedPage, request: Request) -> Answer:
         """Return the matches of a stage with the first of them in order."""
@@ -315,13 +325,13 @@ class Search:
             ANY_LIMIT if matched.stage == "any" else None,
         )
         scores: Callable[[Ints], Floats] | None = similar.scores if similar else None
-        return Answer(request, matched, self.backend.top(matched.query, matched.docs, order, similar=scores))
+        return Answer(request, matched, top(matched.evaluation, matched.docs, order, similar=scores))
 
     def hide(self, docs: Docs) -> tuple[Docs, dict[str, int]]:
         """Remove superseded, deprecated and yanked items, and count them by state."""
         hidden = {}
-        for state in HIDDEN_STATES if self.backend.has_withdrawn else ():
-            withdrawn = self.backend.match(bound.HasState(state))
+        for state in HIDDEN_STATES if len(self.reader.withdrawn) else ():
+            withdrawn = self._match(bound.HasState(state))
             if count := len(docs & withdrawn):
                 hidden[state] = count
                 docs = docs & ~withdrawn
@@ -329,16 +339,16 @@ class Search:
 
     def _count(self, node: ast.Node, reading: Reading) -> int:
         try:
-            return len(self.backend.match(self.binder.query(node, reading)) & self.allowed())
+            return len(self.evaluate(node, reading).docs() & self.allowed())
         except QueryError:  # too expensive for a query that the user did not ask for
             return 0
 
     def allowed(self, filters: Mapping[str, Any] | None = None) -> Docs:
         """Return the items that scope and filters allow; ``filters`` replaces those of the request."""
-        return self.backend.match(self.binder.allowed(filters))
+        return self._match(self.binder.allowed(filters))
 
     def _is_held(self, scope: Any) -> bool:
-        return bool(self.backend.match(bound.Within(scope)))
+        return bool(self._match(bound.Within(scope)))
 
     def _named(self, allowed: Docs, reading: Reading) -> Ints:
         """Return the allowed items whose id or name is one of several words of the query."""
@@ -358,12 +368,25 @@ class Search:
         if not len(items):
             return items
         if reading.fixed:
-            allowed = allowed & self.backend.match(self.binder.query(ast.Everything(), reading))
-        return self.backend.among(items, allowed)
+            allowed = allowed & self.evaluate(ast.Everything(), reading).docs()
+        return self._among(items, allowed)
+
+    def evaluation(self, query: Bound) -> Evaluation:
+        """Return the evaluation of a query. What terms it shares with other queries is looked up once."""
+        return Evaluation(self.reader, query, self.weights, self.states, known=self._known)
+
+    def _match(self, query: Bound) -> Docs:
+        return self.evaluation(query).docs()
+
+    def _as_docs(self, items: Ints) -> Docs:
+        return Docs(self.reader.size, numbers=items)
+
+    def _among(self, items: Ints, matches: Docs) -> Ints:
+        return (self._as_docs(items) & matches).numbers
 
     def evaluate(self, node: ast.Node, reading: Reading) -> Evaluation:
         """Bind a query, together with the conditions of ``fields``, and prepare its evaluation."""
-        return self.backend.evaluation(self.binder.query(node, reading))
+        return self.evaluation(self.binder.query(node, reading))
 
     def semantic(self, reading: Reading, request: Request) -> SemanticSearch:
         """Return the search in semantic or hybrid mode, which the request names."""
@@ -391,7 +414,7 @@ class Search:
         exact, refers = self._referred(reading, candidates)
         if scores.hybrid and reading.is_bag and len(named := self._named(candidates, reading)) and docs:
             exact = unique(exact, named)
-        docs = docs | self.backend.as_docs(exact)
+        docs = docs | self._as_docs(exact)
         # a least score applies to the scores that are shown, so these stay
         notes = semantic.warnings
         if request.sort_by == "score" and not request.mode.fusion.min_combined_score:
@@ -399,7 +422,7 @@ class Search:
                 scores = self._reranked(scores, docs)
             except UnavailableError as error:
                 notes = [*notes, f"not re-ranked: {error.message}"]
-        matched = self.matched(request.mode.name, scores.query, docs, exact, notes=refers, similar=scores)
+        matched = self.matched(request.mode.name, scores.evaluation, docs, exact, notes=refers, similar=scores)
         answer = self.ordered(matched, request)
         if not answer.total and not matched.hidden and not request.mode.narrows:
             return None, (*notes, semantic.fallback_warning(scores.why_no_hit()))
@@ -418,7 +441,7 @@ class Search:
             phrase = verbatim(request.query)
             if not self.context.embeddings.can_embed:
                 notes = ("only words were searched, not meaning: there is no embedder",)
-            elif not phrase or not self.backend.match(self.binder.query(phrase, reading)) & allowed:
+            elif not phrase or not self.evaluate(phrase, reading).docs() & allowed:
                 name = "hybrid"
         return request._replace(mode=request.mode._replace(name=name)), notes
 
@@ -436,7 +459,7 @@ class Search:
         done = reranker.rerank(
             *(scores.text, numbers, scores.scores(numbers)),
             digest=self.reader.content_digest,
-            text=self.page_builder(scores.query).hydrator.beginning,
+            text=self.page_builder(scores.evaluation).hydrator.beginning,
             may_embed=not self.request.offset,
         )
         total[np.searchsorted(scores.docs, numbers)] = done.scores

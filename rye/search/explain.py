@@ -336,7 +336,7 @@ class Explainer:
             yield MissReason("scope", self._request.scope, f"{kind}:{item_id} lies outside the scope")
         for name, value in self._request.filters.items():
             (node,) = self._search.binder.bind_filters({name: value})
-            if not self._search.backend.match(node).mask[clauses.doc]:
+            if not self._search.evaluation(node).docs().mask[clauses.doc]:
                 yield MissReason("filter", f"{name}={value}", clauses.values(node))
 
     def _hidden(self, doc: int) -> Iterator[MissReason]:

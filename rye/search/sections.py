@@ -31,7 +31,6 @@ from rye.search.contract.fusion import by_similarity, fuse, keyword_score, reach
 from rye.search.contract.request import SectionRequest
 from rye.search.contract.results import SectionHit, SectionResponse
 from rye.search.engine import Search, facts_of
-from rye.search.matching.bound import Bound
 from rye.search.matching.docset import Docs
 from rye.search.meaning.semantic import SemanticScores, SemanticSearch
 from rye.search.page.highlight import BODY, Matches, passage
@@ -135,17 +134,16 @@ class SectionSearch:
         """
         request, search = self.request.search, self._search
         reading, allowed = search.read(), search.allowed()
-        if (by_words := reading.by_words()) and not search.backend.match(
-            search.binder.query(reading.main, reading)
-        ) & allowed:
+        by_words = reading.by_words()
+        if by_words and not search.evaluate(reading.main, reading).docs() & allowed:
             reading = by_words
         semantic = search.semantic(reading, search.request)
         scores = self._by_meaning(semantic, allowed)
-        query = search.binder.query(semantic.worded, reading) if scores is None else scores.query
-        hits = search.backend.match(query) & allowed if scores is None else scores.hits()
+        evaluation = search.evaluate(semantic.worded, reading) if scores is None else scores.evaluation
+        hits = evaluation.docs() & allowed if scores is None else scores.hits()
         if not request.include_superseded:
             hits, self._hidden = search.hide(hits)
-        self._selected = self._considered(query, hits, scores)
+        self._selected = self._considered(evaluation, hits, scores)
         if similar := self._selected.similar:
             self._size = chunk_size(similar.similarities.meaning.embedder)
         sections = self._promote(self._chunks(list(self._read())))
@@ -163,15 +161,15 @@ class SectionSearch:
             **facts_of(search.request, similar),
         )
 
-    def _considered(self, query: Bound, hits: Docs, scores: SemanticScores | None) -> Considered:
+    def _considered(self, evaluation: Evaluation, hits: Docs, scores: SemanticScores | None) -> Considered:
         """Choose the best items by similarity and by words, at most :attr:`SectionRequest.top_k` of each.
 
         Args:
-            query: Scores words.
+            evaluation: Scores words.
             hits: The items, without those to be hidden.
             scores: The similarity scores; None if only words count.
         """
-        evaluation, docs = self._search.backend.evaluation(query), hits.numbers
+        docs = hits.numbers
         if scores is None:
             best = self._best(docs, keyword_score(evaluation.scores(docs), evaluation.coverage(docs)))
         else:
@@ -179,7 +177,7 @@ class SectionSearch:
             similarity = scores.fused.similarity[at]
             similarity = np.where(reaches(similarity, scores.threshold), similarity, 0.0)
             best = unique(self._best(docs, scores.fused.keyword[at]), self._best(docs, similarity))
-        hydrator = self._search.page_builder(query).hydrator._replace(read=self._search.context.read)
+        hydrator = self._search.page_builder(evaluation).hydrator._replace(read=self._search.context.read)
         return Considered(best, evaluation, scores, hydrator)
 
     def _best(self, docs: Ints, scores: Floats) -> Ints:

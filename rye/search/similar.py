@@ -120,12 +120,12 @@ class SimilarSearch:
         search, context = self._search, self._context
         kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
         query = _shared_words(key_terms(context.everywhere, part, local))
-        evaluation = search.backend.evaluation(query, _alike(search.backend.weights))
+        evaluation = Evaluation(search.reader, query, _alike(search.weights), search.states)
         own = [other.base + doc for other, doc in context.reader.having_key(kind, item_id)]
-        allowed = search.allowed() & ~search.backend.as_docs(np.asarray(sorted(own), np.int64))
+        allowed = search.allowed() & ~Docs(search.reader.size, numbers=np.asarray(sorted(own), np.int64))
         scores = None if search.request.mode.name == "keyword" else self._scores(part, local, allowed, evaluation)
         docs = scores.hits() if scores else evaluation.docs() & allowed
-        answer = search.ordered(search.matched("similar", query, docs, similar=scores), search.request)
+        answer = search.ordered(search.matched("similar", evaluation, docs, similar=scores), search.request)
         return search.respond(answer, f"{kind}:{item_id}", "similar", self._warnings)
 
     def _scores(self, part: Part, local: int, allowed: Docs, evaluation: Evaluation) -> SemanticScores | None:

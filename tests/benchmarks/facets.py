@@ -52,7 +52,7 @@ def ask(world: SearchContext, query: Query) -> dict[str, float]:
     docs = answer.matched.docs.numbers
     for names in (*((name,) for name in NAMES), NAMES):
         wanted = read_facets(names)
-        counted = timed(partial(count_facets, search.reader, search.backend.states, docs, wanted))
+        counted = timed(partial(count_facets, search.reader, search.states, docs, wanted))
         found["all six" if len(names) > 1 else names[0]] = counted[1]
         assert len(counted[0]) == len(names)
     return found

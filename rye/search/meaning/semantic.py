@@ -22,7 +22,6 @@ from rye.search.contract.fields import TEXT_FIELDS, canonical
 from rye.search.contract.fusion import FusedScores, by_similarity, fuse, keyword_score, percent, reaches
 from rye.search.contract.request import Request
 from rye.search.contract.results import ClauseTrace, HybridMatch
-from rye.search.matching.bound import Bound
 from rye.search.matching.docset import Docs
 from rye.search.meaning.meaning import Meaning
 from rye.search.meaning.rerank import BY_MODEL, Reranked
@@ -151,11 +150,6 @@ class SemanticScores(NamedTuple):
     none_left: str = ""
     reranked: Reranked | None = None
     count_similar: int | None = None
-
-    @property
-    def query(self) -> Bound:
-        """The query that scores and marks words."""
-        return self.evaluation.query
 
     def candidates(self) -> Docs:
         """Return all scored documents."""

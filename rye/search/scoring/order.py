@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -11,6 +12,9 @@ from rye.index.build.reader import Floats, Reader
 from rye.index.segment.docvalues import name_key
 from rye.index.storage.arrays import Ints, unique
 from rye.search.matching.docset import Docs
+from rye.search.scoring.score import Evaluation
+
+_NOTHING: Ints = np.empty(0, np.int64)
 
 
 class Order(NamedTuple):
@@ -39,14 +43,39 @@ class Top(NamedTuple):
         scores: Shape ``(n,)``: their scores, rounded to four decimals.
         exact: The hits that the query names.
         reachable: The set of hits that paging can reach.
-        notes: Warnings about the evaluation.
     """
 
     docs: Ints
     scores: Floats
     exact: frozenset[int]
     reachable: Docs
-    notes: tuple[str, ...] = ()
+
+
+def top(evaluation: Evaluation, matches: Docs, order: Order, *, similar: Callable[[Ints], Floats] | None = None) -> Top:
+    """Return the first matches in order.
+
+    Args:
+        evaluation: The query that scores them, unless ``similar`` is given.
+        matches: The documents.
+        order: Their order.
+        similar: Returns the similarity scores of documents.
+    """
+    reader, exact = evaluation.reader, (Docs(matches.size, numbers=order.exact) & matches).numbers
+    withdrawn = reader.withdrawn if order.withdrawn_last else _NOTHING
+    if similar is not None or len(withdrawn) or order.sort_by != "score":
+        docs = matches.numbers
+        scores = (similar or evaluation.scores)(docs)
+    else:
+        docs, scores = evaluation.best(matches, max(order.stop, order.reach or 0))
+        if len(exact) and len(several := unique(docs, exact)) > len(docs):
+            docs, scores = several, evaluation.scores(several)
+    scores = scores.round(4)
+    best = ranked(reader, docs, scores, order, withdrawn=withdrawn)
+    reachable = matches
+    if order.reach is not None and order.reach < len(matches):
+        reachable = Docs(matches.size, numbers=np.sort(docs[best[: order.reach]]))
+    best = best[: order.stop]
+    return Top(docs[best], scores[best], frozenset(order.exact.tolist()), reachable)
 
 
 def ranked(reader: Reader, docs: Ints, scores: Floats, order: Order, *, withdrawn: Ints) -> Ints:

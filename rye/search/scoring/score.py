@@ -116,6 +116,12 @@ class Evaluation:
         """Return the distinct term queries, in query order."""
         return list(dict.fromkeys(term for _, term in self._terms.values()))
 
+    def notes(self) -> Iterator[str]:
+        """Yield a warning for each word that stands for too many terms."""
+        for term in self.terms():
+            if term.is_cut():
+                yield f"{term.query.label()} stands for too many terms; the most frequent were kept"
+
     def term(self, query: TermQuery) -> Term:
         """Return the evaluation of a term query of this query."""
         return self._terms[id(query)][1]
