@@ -210,7 +210,7 @@ class ClusterSearch:
         text, self._dropped, self._warnings = visible_query(request.query, shorten=request.relax)
         self.request = request._replace(query=text)
         self._of, self._local = generation, local
-        self._binder = Binder(self.request, self.metadata_keys, self._dropped)
+        self._binder = Binder(self.request, self.metadata_keys)
         self.hits = FetchedHits(generation, local.scratch, local.lists, only=local.only_trusted)
         self._words, self._suggestion = KnownWords(), ""
         if request.offset + request.limit > MOST_REACHED:
@@ -242,9 +242,7 @@ class ClusterSearch:
         results, more = self._results(answer)
         removed = len(answer.rows) - len(results)
         end, total = request.offset + request.limit, answer.total
-        dropped = dict.fromkeys((*reading.dropped, *self._dropped))
-        left_out = [f"left out of the query: {part.text!r} at {part.position}: {part.reason}" for part in dropped]
-        warnings = (*reading.warnings, *left_out, *self._warnings)
+        warnings = (*reading.warnings, *self._binder.left_out(reading, self._dropped), *self._warnings)
         return SearchResponse(
             results=results,
             total=max(total - removed, 0),

@@ -68,9 +68,7 @@ class ClauseExplainer:
     def __init__(self, search: Search, node: ast.Node, doc: int) -> None:
         self.search, self.doc = search, doc
         self._node, self._bound = node, dict[int, bound.Bound | None]()
-        context = search.binder.context(search.request.query, node)
-        dropped = None if context.dropped is None else list[ast.Dropped]()  # kept out of the search's warnings
-        query = bind(node, context._replace(record=self._bound, dropped=dropped))
+        query = bind(node, search.binder.context(search.request.query, node)._replace(record=self._bound))
         self._evaluation = search.evaluation(query or bound.BoundEverything())
 
     def clause(self) -> Clause:

@@ -128,7 +128,7 @@ class Search:
         self.context, self.reader = context, context.reader
         self.states = States(context.reader, context.everywhere, context.trust, context.now)
         self.weights = weights_for(context.reader, context.overrides)
-        self.binder = Binder(self.request, context.metadata_keys, self._dropped)
+        self.binder = Binder(self.request, context.metadata_keys)
         self.dictionary = Dictionary(context.reader, searched_fields(request.level))
         self._known: KnownTerms = {}
 
@@ -221,8 +221,7 @@ class Search:
 
     def warnings(self, reading: Reading, *notes: str) -> list[str]:
         """Return the warnings about the query, without repeats: what of it is searched, and some notes."""
-        dropped = dict.fromkeys((*reading.dropped, *self._dropped))
-        left_out = [f"left out of the query: {part.text!r} at {part.position}: {part.reason}" for part in dropped]
+        left_out = self.binder.left_out(reading, self._dropped)
         return list(dict.fromkeys([*reading.warnings, *left_out, *self._begun, *notes]))
 
     def read(self) -> Reading:

@@ -119,11 +119,6 @@ class SectionSearch:
     def __init__(self, request: SectionRequest, context: SearchContext) -> None:
         self.request = request
         self._search = Search(request.for_items, context)
-        self._selected: Considered
-        self._size = CHUNK_CHARS, OVERLAP_CHARS
-        self._warnings: list[str] = []
-        self._hiding: list[str] = []
-        self._hidden: dict[str, int] = {}
 
     def run(self) -> SectionResponse:
         """Run the retrieval and return the response.
@@ -141,24 +136,20 @@ class SectionSearch:
         scores = self._by_meaning(semantic, allowed)
         evaluation = search.evaluate(semantic.worded, reading) if scores is None else scores.evaluation
         hits = evaluation.docs() & allowed if scores is None else scores.hits()
-        if not request.include_superseded:
-            hits, self._hidden = search.hide(hits)
-        self._selected = self._considered(evaluation, hits, scores)
-        if similar := self._selected.similar:
-            self._size = chunk_size(similar.similarities.meaning.embedder)
-        sections = self._promote(self._chunks(list(self._read())))
-        page = sections[request.offset : request.offset + request.limit]
-        shown = self._within_budget(list(map(self._hit, page)))
-        end, hiding = request.offset + len(shown), cut_short(list(dict.fromkeys(self._hiding)))
+        hits, hidden = (hits, {}) if request.include_superseded else search.hide(hits)
+        sections = _Sections(self.request, self._considered(evaluation, hits, scores))
+        found = sections.found()
+        shown = sections.shown(found[request.offset : request.offset + request.limit])
+        end, hiding = request.offset + len(shown), cut_short(list(dict.fromkeys(sections.hiding)))
         return SectionResponse(
             results=shown,
-            total=len(sections),
+            total=len(found),
             offset=request.offset,
-            next_offset=end if end < len(sections) else None,
+            next_offset=end if end < len(found) else None,
             chars=sum(len(hit.text) for hit in shown),
-            warnings=(*search.warnings(reading), *dict.fromkeys((*self._warnings, *hiding))),
-            hidden=self._hidden,
-            **facts_of(search.request, similar),
+            warnings=(*search.warnings(reading), *dict.fromkeys((*semantic.warnings, *sections.warnings, *hiding))),
+            hidden=hidden,
+            **facts_of(search.request, scores),
         )
 
     def _considered(self, evaluation: Evaluation, hits: Docs, scores: SemanticScores | None) -> Considered:
@@ -193,14 +184,36 @@ class SectionSearch:
         scores = self._search.scored(semantic, allowed)
         if scores is not None and not scores.hits():
             semantic.warnings.append(semantic.fallback_warning(scores.why_no_hit()))
-            scores = None
-        self._warnings += semantic.warnings
+            return None
         return scores
+
+
+class _Sections:
+    """The sections of the items considered.
+
+    Attributes:
+        warnings: Warnings about the items that were read.
+        hiding: Sentences on the copies that hide or are hidden.
+    """
+
+    def __init__(self, request: SectionRequest, selected: Considered) -> None:
+        self.request, self._selected = request, selected
+        similar = selected.similar
+        self._size = chunk_size(similar.similarities.meaning.embedder) if similar else (CHUNK_CHARS, OVERLAP_CHARS)
+        self.warnings, self.hiding = list[str](), list[str]()
+
+    def found(self) -> list[_ScoredSection]:
+        """Return the best sections, best first, and those of withdrawn items last."""
+        return self._promote(self._chunks(list(self._read())))
+
+    def shown(self, page: Sequence[_ScoredSection]) -> tuple[SectionHit, ...]:
+        """Return the sections of a page that stay within the characters allowed."""
+        return self._within_budget(list(map(self._hit, page)))
 
     def _read(self) -> Iterator[_Candidate]:
         """Yield the items with their current files, without those that are gone or no longer fit a verdict."""
         docs = self._selected.docs.tolist()
-        for doc, hydrated in zip(docs, self._selected.hydrator.hydrate(docs, self._warnings), strict=True):
+        for doc, hydrated in zip(docs, self._selected.hydrator.hydrate(docs, self.warnings), strict=True):
             if hydrated is not None:
                 item = hydrated.read.item
                 file = hydrated.part.root.path / hydrated.path
@@ -222,7 +235,7 @@ class SectionSearch:
                 fused = by_similarity(similarity, np.ones(len(similarity)), similar.threshold)
             total, matched = fused.total, fused.matched
             if why := fused.why_none_matched("section"):
-                self._warnings.append(why)
+                self.warnings.append(why)
         chunks = ((candidate, *chunk) for candidate in items for chunk in _chunk_numbers(candidate))
         columns = (matched.tolist(), np.round(total, 4).tolist(), similarity.tolist(), keyword.tolist())
         for chunk, is_match, score, *parts in zip(chunks, *columns, strict=True):
@@ -259,12 +272,11 @@ class SectionSearch:
                 cosines = similarities.meaning.cosines([chunk.text for chunk in chunks], similarities.query).tolist()
                 known = {(chunk.section, chunk.number): cosine for chunk, cosine in zip(chunks, cosines, strict=True)}
             except UnavailableError as error:
-                self._warnings.append(f"{item.type}:{item.id} was matched by words: {error.message}")
+                self.warnings.append(f"{item.type}:{item.id} was matched by words: {error.message}")
         of_chunks = [(section.ordinal, number - section.first_chunk) for section, number in _chunk_numbers(candidate)]
         return np.asarray([known.get(key, -math.inf) for key in of_chunks], np.float64)
 
     def _promote(self, chunks: Iterator[_Chunk]) -> list[_ScoredSection]:
-        """Return the best sections, best first, and those of withdrawn items last."""
         # Repeated sections, of an item or of its copies, count as one, so that they do not crowd out others.
         sections: dict[tuple[str, tuple[str, ...], str], list[_Chunk]] = {}
         for chunk in sorted(chunks, key=lambda chunk: self._rank(chunk, chunk.score, chunk.number)):
@@ -327,7 +339,7 @@ class SectionSearch:
         states, successor = hydrated.states_and_successor(of_items, doc)
         shadows, shadowed_by = self._sharing(best.candidate)
         if shadows or shadowed_by:
-            self._hiding += of_items.hiding(item.type, item.id)
+            self.hiding += of_items.hiding(item.type, item.id)
         return SectionHit(
             doc_id=f"rye://{root.space}/{item.type}/{quote(item.id, errors='surrogatepass')}",
             source_handle=root.source,
@@ -375,7 +387,7 @@ class SectionSearch:
             left -= len(hit.text)
         if len(shown) < len(hits):
             rest = f"{len(hits) - len(shown)} more sections were left out"
-            self._warnings.append(f"{rest} to stay within {self.request.max_chars:,} characters")
+            self.warnings.append(f"{rest} to stay within {self.request.max_chars:,} characters")
         return tuple(shown)
 
 

@@ -45,13 +45,11 @@ class Binder:
     Args:
         request: The request.
         keys: Returns the metadata keys that items have.
-        dropped: Receives what lenient parsing leaves out.
     """
 
-    def __init__(self, request: Request, keys: Callable[[], frozenset[str]], dropped: list[ast.Dropped]) -> None:
+    def __init__(self, request: Request, keys: Callable[[], frozenset[str]]) -> None:
         self._request = request
         self._keys = keys
-        self._dropped = dropped if request.lenient else None
         self._fields: tuple[Reading, list[Bound]] | None = None
 
     @cached_property
@@ -91,9 +89,21 @@ class Binder:
         main = bind(node, self.context(self._request.query, node)) or bound.BoundEverything()
         return _all_of([main, *self._bind_fields(reading)])
 
+    def left_out(self, reading: Reading, before: Sequence[ast.Dropped] = ()) -> list[str]:
+        """Return a sentence on each part of a query and of its ``fields`` that is not searched.
+
+        ``before`` was left out before the query was read.
+        """
+        dropped = [*reading.dropped, *before]
+        fields = ((parsed.text, ast.Field(name, parsed.ast)) for name, parsed in reading.fixed)
+        for text, node in ((self._request.query, reading.main), *fields) if self._request.lenient else ():
+            bind(node, self.context(text, node)._replace(dropped=dropped))
+        parts = dict.fromkeys(dropped)
+        return [f"left out of the query: {part.text!r} at {part.position}: {part.reason}" for part in parts]
+
     def context(self, text: str, node: ast.Node) -> Context:
         """Return the binding options for a query."""
-        return Context(text, node, self._keys, self._request.level, self._dropped)
+        return Context(text, node, self._keys, self._request.level, [] if self._request.lenient else None)
 
     def _bind_fields(self, reading: Reading) -> Sequence[Bound]:
         """Bind the entries of ``fields``, each to its field. Cached per reading."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from rye import query
 from rye.errors import QueryError
 from rye.index.build.reader import Reader
 from rye.search.matching.bind import searched_fields
-from rye.search.reading.attempts import stages
+from rye.search.reading.attempts import STAGES, stages
 from rye.search.reading.reading import Reading, read
 from rye.search.reading.relax import Dictionary, Relaxed
 from tests.unit.search.asking import request
@@ -137,3 +140,11 @@ def test_every_stage_parses_back() -> None:
     """What a stage asks can be written down as a query."""
     for _, text in tried(r"C++ don't a\*b e.g. -- x", ("--",)):
         assert str(query.parse(text).ast) == text
+
+
+def test_the_manual_names_every_stage_in_the_order_tried() -> None:
+    """The page on the query language has a row for each; the last stands below, with the queries it is for."""
+    page = Path("items/knowledge/rye/query-language.md").read_text("utf-8")
+    _, section = page.split("## When nothing matches\n")
+    assert tuple(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == STAGES[:-1]
+    assert f"(`{STAGES[-1]}`)" in section
