@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
+import pkgutil
 import re
 from pathlib import Path
 
@@ -116,6 +117,21 @@ def test_messages_and_docstrings_name_only_pages_that_exist() -> None:
     assert named - items - {"rye/core"} == set()  # the example of a pattern
     topics = set(re.findall(r"\brye help ([a-z][a-z-]*)\b(?! the pages)", SOURCE))
     assert {f"rye/{topic}" for topic in topics - set(COMMANDS)} - items == set()
+
+
+def test_docstrings_refer_only_to_what_exists() -> None:
+    """Each full name in a reference, such as of a function that moved, leads to a module, class, function or value."""
+    named = set(re.findall(r":(?:attr|class|data|func|meth|mod):`~?(rye\.[\w.]+)`", SOURCE))
+    assert len(named) > 40
+
+    def leads_nowhere(name: str) -> bool:
+        try:
+            pkgutil.resolve_name(name)
+        except (ImportError, AttributeError):
+            return True
+        return False
+
+    assert set(filter(leads_nowhere, named)) == set()
 
 
 # Names

@@ -171,7 +171,7 @@ class Keyring:
         """Import a private key given as PEM; an encrypted one stays encrypted.
 
         Raises:
-            SigningError: As for :meth:`generate`, and the codes of :meth:`rye.trust.SigningKey.from_pem`.
+            SigningError: As for :meth:`generate`, and the codes of :meth:`rye.trust.keys.SigningKey.from_pem`.
             ArgumentError: ``bad-key-name``.
         """
         self._refuse_taken(name, replace=replace)

@@ -203,7 +203,7 @@ class Trust:
         """Plan to revoke the key of an entry in the entry's own space; as :meth:`revoke`.
 
         A key without a trust file in that space gets one that trusts it for nothing, so that
-        :meth:`rye.keyring.private.Keyring.rotate` cannot take it for a key that was trusted.
+        :func:`rye.keyring.rotate.rotate` cannot take it for a key that was trusted.
         """
         revoked = Revocation(reason, date or self._clock().date().isoformat())
 

@@ -157,8 +157,7 @@ class Search:
         answer = self.answer(reading, self.allowed())
         notes = Notes(request, reading, answer.reachable(), self._is_held, self._count, self.allowed)
         warnings = self.warnings(reading, *self.explained(answer), *notes, *answer.notes)
-        reachable = answer.top.reachable.numbers if asked else _NOTHING
-        facets = count_facets(self.reader, self.states, reachable, asked) if asked else {}
+        facets = count_facets(self.reader, self.states, answer.top.reachable.numbers, asked) if asked else {}
         facts: dict[str, Any] = {"did_you_mean": self._suggestion(answer, reading), "facets": facets}
         return self.respond(answer, request.query, answer.matched.stage, warnings, **facts)
 

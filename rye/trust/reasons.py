@@ -282,7 +282,10 @@ UNCHECKED: Final = frozenset({"unknown-key", "oms-root", "oms-chain", "oms-unkno
 """Codes of signatures that could not be checked, so that everything they say is a mere claim."""
 
 ABOUT_KEY: Final = frozenset({"revoked", "expired", "limited", "signer-changed", "foreign-key"})
-"""Codes of :meth:`rye.trust.TrustSet.may_sign` for a key that a trust file names; their words are about the key."""
+"""Codes of :meth:`rye.trust.trust_set.TrustSet.may_sign` for a key that a trust file names.
+
+Their words are about the key.
+"""
 
 _WHY: Final = {
     TrustScope.NAMED: "named with --trust",

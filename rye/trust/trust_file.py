@@ -269,8 +269,8 @@ def sign_trust_file(data: bytes, *, stem: str, key: SigningKey, now: datetime) -
 def signer_of(data: bytes, *, stem: str, keys: Iterable[TrustEntry]) -> str:
     """Return the fingerprint of the key whose v2 signature on this trust file is valid, else empty.
 
-    :meth:`rye.trust.TrustSet.is_in_effect` decides whether that key is trusted without limits. A signature of an older
-    format does not say what it was made for, so it is not accepted here.
+    :meth:`rye.trust.trust_set.TrustSet.is_in_effect` decides whether that key is trusted without limits. A signature of
+    an older format does not say what it was made for, so it is not accepted here.
     """
     origin = _place(stem)
     evidence = inspect(data, origin=origin, declared={})

@@ -6,7 +6,7 @@ array                 shape    meaning
 term.offsets/buffer   T        the terms in byte order (:class:`rye.index.storage.terms.Strings`)
 term.postings         T + 1    postings of term t are ``[term.postings[t], term.postings[t + 1])``
 term.positions        T + 1    positions of term t are ``[term.positions[t], term.positions[t + 1])``
-term.length/.letters  T        and .docs: see :func:`rye.index.storage.terms.term_arrays`
+term.length/.letters  T        length and letters (:func:`rye.index.storage.terms.signature_arrays`)
 posting               P        slots: document and field (:mod:`rye.index.segment.postings`), ascending in a term
 posting.tf            P        how many positions each posting has
 position              tokens   positions, posting by posting, ascending within each

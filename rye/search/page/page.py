@@ -75,7 +75,7 @@ class ItemCache:
     def read(self, root: Root, path: str, item_type: ItemType, item_id: str, *, read: Read = read_file) -> ReadItem:
         """Read one file with ``read`` and parse it, or take the parsed item from the cache.
 
-        The result is that of :func:`rye.spaces.read.read_item` without its bytes, metadata and section texts.
+        The result is that of :func:`rye.spaces.signed.read_item` without its bytes, metadata and section texts.
         """
         data, detached = read_signed(root, path, read)
         digest = sha256(data)

@@ -33,7 +33,7 @@ class Attempt(NamedTuple):
     Attributes:
         stage: Its name, as answers show it.
         kinds: The kinds of queries it is for.
-        query: Returns what to search for; None if there is nothing that other attempts do not search for.
+        query: Returns what to search for; None if it would find no more than the attempts before it.
         note: A sentence on what its hits are.
         few: The sentence instead, if the attempt before it had hits, but too few.
         wider: The attempt that answers instead if it has more hits.

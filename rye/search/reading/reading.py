@@ -57,6 +57,8 @@ class Kind(Enum):
 
 
 FEW = (Kind.WORD, Kind.WORDS)
+"""Plain words that are not a sentence."""
+
 BAG = (*FEW, Kind.SENTENCE)
 """Plain words that may relax."""
 

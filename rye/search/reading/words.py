@@ -117,11 +117,11 @@ def words_in(leaf: ast.Node) -> tuple[ast.Node, ...]:
     match leaf:
         case ast.Wildcard(pattern=pattern):
             text = "".join(" " if is_wild else char for char, is_wild in pattern_units(pattern))
+            return operands_of(plain_words(text).ast)
         case ast.Word(text=text) | ast.Fuzzy(text=text) | ast.Phrase(text=text):
-            pass
+            return operands_of(plain_words(text).ast)
         case _:
             return ()
-    return operands_of(plain_words(text).ast)
 
 
 def counted(nodes: Iterable[ast.Node]) -> Mapping[ast.Word, int]:
