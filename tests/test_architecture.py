@@ -42,7 +42,7 @@ LAYERS: Mapping[str, int] = {
 
 STEPS: Mapping[str, str] = {
     "index": "storage text segment build vectors",
-    "search": "contract matching scoring reading meaning page",
+    "search": "contract states matching scoring reading meaning page",
 }
 """Room → its folders in the order of the steps; each imports those before it, and the files beside them all."""
 

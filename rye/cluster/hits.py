@@ -86,7 +86,6 @@ class FetchedHits:
 
     Attributes:
         left_out: Sentences on hits whose bytes are not an item.
-        dimensions: Dimensions of the vectors to fetch with each hit; 0 to fetch none.
         not_as_listed: For the source and path of each hit that differs from its signed list, a sentence that says how.
     """
 
@@ -103,24 +102,27 @@ class FetchedHits:
         self._read: dict[tuple[str, str], ReadItem] = {}
         self.not_as_listed: dict[tuple[str, str], str] = {}
         self.left_out: list[str] = []
-        self.dimensions = 0
 
     def read(self, root: Root, path: str, *_: object, **__: object) -> ReadItem:
         """Return an item that was already fetched; has the signature of :meth:`rye.search.page.page.ItemCache.read`."""
         return self._read[root.source, path]
 
-    def ask(self, body: Mapping[str, Any]) -> tuple[list[HitRow], dict[str, Any]]:
-        """Run a search; return its hits with their bytes, and the answer itself."""
-        vectors = VECTOR_FIELDS if self.dimensions else ()
+    def ask(self, body: Mapping[str, Any], *, dimensions: int = 0) -> tuple[list[HitRow], dict[str, Any]]:
+        """Run a search; return its hits with their bytes, and with their vectors of ``dimensions`` unless that is 0.
+
+        Also returns the answer itself.
+        """
+        vectors = VECTOR_FIELDS if dimensions else ()
         fetched = {"_source": ["raw", "raw64", "detached", "skill", *vectors], "docvalue_fields": list(_FACTS)}
         answer = self._of.cluster.search(self._of.index_name, {**fetched, "track_scores": True, **body})
         with self._of.cluster.faults(), parsing():
-            rows = [self._row(hit) for hit in answer["hits"]["hits"][: body["size"]]]
+            rows = [self._row(hit, dimensions) for hit in answer["hits"]["hits"][: body["size"]]]
             return [row for row in rows if row is not None], answer
 
-    def matching(self, clause: Clause, size: int, order: Sequence[Any] = ("_doc",)) -> list[HitRow]:
-        """Return the first items that a clause matches."""
-        return self.ask({"query": {"bool": {"filter": [clause]}}, "size": size, "sort": list(order)})[0]
+    def matching(self, clause: Clause, size: int, *, dimensions: int = 0) -> list[HitRow]:
+        """Return the first items that a clause matches, as :meth:`ask` does."""
+        body = {"query": {"bool": {"filter": [clause]}}, "size": size, "sort": ["_doc"]}
+        return self.ask(body, dimensions=dimensions)[0]
 
     def named(self, name: str) -> list[HitRow]:
         """Return the items that a name may mean and their successors, or else the items with the most similar names."""
@@ -144,7 +146,7 @@ class FetchedHits:
         clauses = [{"terms": {"entry": keys}}, none_of(marked([row.mark for row in rows]))]
         return self.matching(all_of(clauses), _MOST_COPIES)
 
-    def _row(self, hit: Mapping[str, Any]) -> HitRow | None:
+    def _row(self, hit: Mapping[str, Any], dimensions: int) -> HitRow | None:
         """Parse one hit; return None and note a warning if its bytes are not an item."""
         fields = {name: hit["fields"][name][0] for name in _FACTS}
         kind, item_id, path, number = str(fields["type"]), str(fields["id"]), str(fields["path"]), int(fields["root"])
@@ -171,7 +173,7 @@ class FetchedHits:
             return None
         self.not_as_listed[root.source, path] = fault
         self._read[root.source, path] = read
-        vectors = HitVectors.read(source, self.dimensions) if self.dimensions else None
+        vectors = HitVectors.read(source, dimensions) if dimensions else None
         names, score = frozenset(hit.get("matched_queries", ())), float(hit.get("_score") or 0.0)
         return HitRow(str(fields["mark"]), read, number, root, path, score, names, vectors=vectors)
 

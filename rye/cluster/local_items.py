@@ -25,7 +25,8 @@ from rye.items.model import TYPE_NAMES, ItemType
 from rye.items.references import beside
 from rye.items.relations import edges_of
 from rye.items.scope import EVERY_SCOPE, Scope
-from rye.search.matching.predicates import States, in_scope
+from rye.search.matching.predicates import in_scope
+from rye.search.states.states import States
 from rye.spaces.model import Root
 from rye.spaces.read import FolderReader, Read
 from rye.spaces.signed import read_item

@@ -16,7 +16,7 @@ from rye.cluster.query import Clause, all_of, cannot, none_of
 from rye.index.build.reader import Reader
 from rye.items.references import beside
 from rye.items.relations import Edge, edges_of
-from rye.search.matching.graph import MAX_CANDIDATES, Direction
+from rye.search.states.graph import MAX_CANDIDATES, Direction
 
 MOST_RELATED = 2_000
 """Maximum items to fetch for the relations around one item."""

@@ -47,7 +47,6 @@ from rye.search.matching import bound
 from rye.search.matching.bind import searched_fields
 from rye.search.matching.bound import Bound, has_verdict
 from rye.search.matching.expand import edits
-from rye.search.matching.predicates import States
 from rye.search.meaning.semantic import hybrid_match, required_part, texts_of
 from rye.search.page.page import Hit, Hydrator, PageBuilder
 from rye.search.reading.attempts import ANY_LIMIT, any_stage, enough_for, first_stage
@@ -57,6 +56,7 @@ from rye.search.reading.relax import Dictionary
 from rye.search.reading.words import visible_query
 from rye.search.scoring.facets import known_facets
 from rye.search.scoring.score import Evaluation
+from rye.search.states.states import States
 from rye.spaces.signed import ReadItem
 from rye.trust.model import Verdict
 from rye.trust.trust_set import TrustSet
@@ -129,6 +129,7 @@ class _Answer(NamedTuple):
     """One page of hits for one query.
 
     Attributes:
+        request: The request in the mode that answers.
         stage: The stage of the search.
         query: The query that scored the hits.
         rows: The hits.
@@ -136,8 +137,11 @@ class _Answer(NamedTuple):
         hidden: How many items were left out, by state.
         facets: The requested counts.
         similar: The similarity scores by mark; None for a keyword search.
+        notes: How the query was read and relaxed, and why in this mode.
+        suggestion: A query that may find more, or an empty string.
     """
 
+    request: Request
     stage: str
     query: Bound
     rows: list[HitRow]
@@ -145,6 +149,26 @@ class _Answer(NamedTuple):
     hidden: Mapping[str, int]
     facets: Mapping[str, Facet]
     similar: Mapping[str, _Similar] | None = None
+    notes: tuple[str, ...] = ()
+    suggestion: str = ""
+
+
+class _Sought(NamedTuple):
+    """What a search by meaning looks for.
+
+    Attributes:
+        reading: How the query is read.
+        required: What every hit must match.
+        vector: Shape ``(dimensions,)``: the vector of the query.
+        threshold: The similarity of a semantic match.
+        dimensions: The length of the vectors of the items.
+    """
+
+    reading: Reading
+    required: Bound
+    vector: Floats
+    threshold: float
+    dimensions: int
 
 
 class _Similar(NamedTuple):
@@ -207,12 +231,13 @@ class ClusterSearch:
     """
 
     def __init__(self, request: Request, generation: Generation, local: LocalContext) -> None:
-        text, self._dropped, self._warnings = visible_query(request.query, shorten=request.relax)
-        self.request = request._replace(query=text)
-        self._of, self._local = generation, local
+        text, self._dropped, begun = visible_query(request.query, shorten=request.relax)
+        self._of, self._local, self._begun = generation, local, tuple(begun)
+        facets = known_facets(request.facets, self.metadata_keys()) if request.facets else ()
+        self.request = request._replace(query=text, facets=facets)
         self._binder = Binder(self.request, self.metadata_keys)
         self.hits = FetchedHits(generation, local.scratch, local.lists, only=local.only_trusted)
-        self._words, self._suggestion = KnownWords(), ""
+        self._words = KnownWords()
         if request.offset + request.limit > MOST_REACHED:
             raise cannot(f"show hits beyond {MOST_REACHED:,}", "narrow the query")
 
@@ -233,16 +258,15 @@ class ClusterSearch:
             ArgumentError: An argument does not fit the items.
             UnavailableError: A cluster cannot do this.
         """
-        if self.request.facets:
-            self.request = self.request._replace(facets=known_facets(self.request.facets, self.metadata_keys()))
         request, reading = self.request, self.reading()
+        begun = self._begun
         if reading.fault:
-            self._warnings.append(f"the query is searched as plain words: {reading.fault.message}")
-        answer = self._by_meaning(reading) or self._by_words(reading)
+            begun = (*begun, f"the query is searched as plain words: {reading.fault.message}")
+        answer = self._answer(reading)
         results, more = self._results(answer)
         removed = len(answer.rows) - len(results)
         end, total = request.offset + request.limit, answer.total
-        warnings = (*reading.warnings, *self._binder.left_out(reading, self._dropped), *self._warnings)
+        warnings = (*reading.warnings, *self._binder.left_out(reading, self._dropped), *begun, *answer.notes)
         return SearchResponse(
             results=results,
             total=max(total - removed, 0),
@@ -252,8 +276,8 @@ class ClusterSearch:
             next_offset=end if end < total else None,
             hidden=answer.hidden,
             facets=answer.facets,
-            did_you_mean=self._suggestion,
-            search_type=self.request.mode.name if answer.similar is not None else "keyword",
+            did_you_mean=answer.suggestion,
+            search_type=answer.request.mode.name if answer.similar is not None else "keyword",
             method=self._method(answer),
             **{name: getattr(request, name) for name in ("query", "scope", "space", "limit")},
         )
@@ -279,7 +303,7 @@ class ClusterSearch:
         return (*filter(None, listed), *dict.fromkeys(self.hits.left_out))
 
     def _method(self, answer: _Answer) -> str:
-        mode = self.request.mode.name
+        mode = answer.request.mode.name
         if answer.similar is None:
             return "keyword" if mode in {"keyword", "auto"} else "keyword_fallback"
         return "weighted" if mode == "hybrid" else "embedding"
@@ -291,7 +315,7 @@ class ClusterSearch:
 
     def _among(self, scored: Clause, named: Clause = NOTHING) -> Clause:
         """Restrict a query to the items in space, scope and filters; also match the items that the query names."""
-        within = [self._of.within(self.request.space), self._compile(self._binder.allowed())]
+        within = [self._of.within(self.request.space), self._compile(self._binder.allowed)]
         if self._local.only_trusted:
             within.append(self._compile(bound.HasState("trusted")))
         exact = [_tier("named", named, 2)] if named != NOTHING else []
@@ -321,9 +345,8 @@ class ClusterSearch:
         wider = self._ask(any_of.name, self._binder.query(any_of.ast, reading))
         if wider.total <= answer.total:
             return answer
-        self._warnings += any_of.few if any_of.few and answer.total else any_of.notes
-        self._suggestion = self._words.relaxed(reading).suggestion()
-        return wider
+        notes = any_of.few if any_of.few and answer.total else any_of.notes
+        return wider._replace(notes=notes, suggestion=self._words.relaxed(reading).suggestion())
 
     def _ask(self, stage: str, query: Bound, parts: Sequence[str] = ()) -> _Answer:
         """Return the page of one query; note which of ``parts`` the registry lacks."""
@@ -342,7 +365,7 @@ class ClusterSearch:
             if stage == "any":
                 total = min(total, max(ANY_LIMIT, 0))
                 rows = rows[: max(total - request.offset, 0)]
-            return _Answer(stage, query, rows, total, self._hidden(answer), self._facets(answer))
+            return _Answer(request, stage, query, rows, total, self._hidden(answer), self._facets(answer))
 
     @property
     def _is_hidden(self) -> bool:
@@ -389,51 +412,53 @@ class ClusterSearch:
 
     # Semantic and hybrid search.
 
-    def _by_meaning(self, reading: Reading) -> _Answer | None:
-        """Search in semantic or hybrid mode; return None, with a warning, if a keyword search must answer."""
-        mode = self._mode(reading)
-        self.request = self.request._replace(mode=self.request.mode._replace(name=mode))
-        if mode == "keyword":
-            return None
-        if mode == "hybrid" and self.request.mode.fusion.fusion == "rrf":
+    def _answer(self, reading: Reading) -> _Answer:
+        """Return the answer in the mode of the request, or by words, with a note, if that mode is not possible."""
+        request, notes = self._in_mode(reading)
+        answer: _Answer | None = None
+        if request.mode.name != "keyword":
+            answer, notes = self._by_meaning(request, reading)
+        if answer is None:
+            answer = self._by_words(reading)._replace(request=request)
+        return answer._replace(notes=(*notes, *answer.notes))
+
+    def _by_meaning(self, request: Request, reading: Reading) -> tuple[_Answer | None, tuple[str, ...]]:
+        """Search in semantic or hybrid mode; return None if a keyword search must answer, and notes, such as why."""
+        mode = request.mode
+        if mode.name == "hybrid" and mode.fusion.fusion == "rrf":
             raise cannot("fuse by ranks", "leave fusion=rrf out: scores are fused by their weights")
-        text = self.request.query if reading.bag else " ".join(texts_of(reading.main))
+        text = request.query if reading.bag else " ".join(texts_of(reading.main))
+        fallback = f"keyword results instead of {mode.name} ones:"
         try:
-            embedder = self._embedder()
+            embedder, dimensions, notes = self._embedder(mode.name)
             vector = query_vector(embedder, text)
         except (UnavailableError, EnvironmentFault) as error:
-            if not self.request.is_auto:
-                self._fall_back(f"{error.message}; {error.hint}" if error.hint else error.message)
-            self.hits.dimensions = 0
-            return None
-        threshold = self.request.mode.threshold
-        limit = embedder.threshold if threshold is None else threshold
+            why = f"{fallback} {error.message}; {error.hint}" if error.hint else f"{fallback} {error.message}"
+            return None, () if request.is_auto else (why,)
+        limit = embedder.threshold if mode.threshold is None else mode.threshold
         required = ast.Everything() if reading.is_bag and reading.is_prose() else required_part(reading.main)
-        compared = self._hybrid if mode == "hybrid" else self._semantic
-        answer = compared(reading, self._binder.query(required, reading), vector, limit)
-        if not answer.total and not answer.hidden and not self.request.mode.narrows:
-            self._fall_back(f"no item is as near as {limit:g}")
-            self.hits.dimensions = 0
-            return None
-        return answer
+        compared = self._hybrid if mode.name == "hybrid" else self._semantic
+        sought = _Sought(reading, self._binder.query(required, reading), vector, limit, dimensions)
+        answer = compared(request, sought)
+        if not answer.total and not answer.hidden and not mode.narrows:
+            return None, (*notes, *answer.notes, f"{fallback} no item is as near as {limit:g}")
+        return answer, notes
 
-    def _mode(self, reading: Reading) -> str:
-        """Return the mode to use: ``auto`` means hybrid for a sentence if there are an embedder and vectors."""
-        request = self.request
+    def _in_mode(self, reading: Reading) -> tuple[Request, tuple[str, ...]]:
+        """Resolve mode ``auto``: hybrid for a sentence if there are an embedder and vectors; also a note on that."""
+        request, name = self.request, "keyword"
+        notes: tuple[str, ...] = ()
         if not request.is_auto:
-            return request.mode.name
-        if not reading.asks_by_meaning(request) or self._of.notes.model is None:
-            return "keyword"
-        if not self._local.embedding.can_embed():
-            self._warnings.append("only words were searched, not meaning: there is no embedder")
-            return "keyword"
-        return "hybrid"
+            return request, notes
+        if reading.asks_by_meaning(request) and self._of.notes.model is not None:
+            if self._local.embedding.can_embed():
+                name = "hybrid"
+            else:
+                notes = ("only words were searched, not meaning: there is no embedder",)
+        return request._replace(mode=request.mode._replace(name=name)), notes
 
-    def _fall_back(self, cause: str) -> None:
-        self._warnings.append(f"keyword results instead of {self.request.mode.name} ones: {cause}")
-
-    def _embedder(self) -> Embedder:
-        """Return the embedder, which must have the registry's model; from now on, hits are fetched with their vectors.
+    def _embedder(self, mode: str) -> tuple[Embedder, int, tuple[str, ...]]:
+        """Return the embedder, which must have the registry's model, the length of its vectors, and notes.
 
         Raises:
             UnavailableError: There is no embedder, it has another model, or too many vectors would be compared.
@@ -442,7 +467,7 @@ class ClusterSearch:
         if notes.model is None:
             hint = "publish it from a machine with an embedder"
             raise UnavailableError("no-vectors", f"{address} has no vectors", hint=hint)
-        if self.request.mode.name == "semantic" and notes.vectors > MOST_VECTORS:
+        if mode == "semantic" and notes.vectors > MOST_VECTORS:
             what = f"compare the meaning of more than {MOST_VECTORS:,} items with a query"
             raise cannot(what, "--mode hybrid compares the first hits by words")
         embedder, model = self._local.embedding.opened()
@@ -451,13 +476,13 @@ class ClusterSearch:
             same = ", another one of this name" if name == model.name else ""
             message = f"{address} has vectors of {name}{same}, and the embedder here is {model.name}"
             raise UnavailableError("other-model", message, hint="choose the embedder that it was published with")
-        if missing := notes.count - notes.vectors:
-            self._warnings.append(f"{missing:,} of {notes.count:,} items have no vectors, only words rank them")
-        self.hits.dimensions = model.dimensions
-        return embedder
+        missing = notes.count - notes.vectors
+        lacking = [f"{missing:,} of {notes.count:,} items have no vectors, only words rank them"] if missing else []
+        return embedder, model.dimensions, tuple(lacking)
 
-    def _hybrid(self, reading: Reading, required: Bound, vector: Floats, threshold: float) -> _Answer:
+    def _hybrid(self, request: Request, sought: _Sought) -> _Answer:
         """Compare the first keyword hits with the query, and fuse both scores."""
+        reading = sought.reading
         node = (
             self._words.relaxed(reading._replace(forgiving=False)).query
             if reading.is_bag and reading.is_prose()
@@ -465,7 +490,7 @@ class ClusterSearch:
         )
         query = self._binder.query(node, reading)
         scored = self._among(any_of([self._compile(query)]), self._named())
-        scored["bool"]["filter"].append(self._compile(required))
+        scored["bool"]["filter"].append(self._compile(sought.required))
         facts = {"_source": ["vectors", "chunks"], "docvalue_fields": ["mark"], "sort": ["_score", *_BY_TIES]}
         body = {"query": scored, "size": MOST_COMPARED, **facts, **self._counting()}
         answer = self._of.cluster.search(self._of.index_name, body)
@@ -474,48 +499,50 @@ class ClusterSearch:
             marks = [str(hit["fields"]["mark"][0]) for hit in hits]
             names = [hit.get("matched_queries", ()) for hit in hits]
             keyword = np.asarray([_untiered(float(hit["_score"]), own) for hit, own in zip(hits, names, strict=True)])
-            vectors = [HitVectors.read(hit["_source"], self.hits.dimensions) for hit in hits]
+            vectors = [HitVectors.read(hit["_source"], sought.dimensions) for hit in hits]
             hidden, facets = self._hidden(answer), self._facets(answer)
         keyword = np.sqrt(keyword / max(keyword.max(initial=0.0), 1e-9))
-        best = [hit_vectors.nearest(vector) for hit_vectors in vectors]
-        fused = fuse(self.request.mode.fusion, np.asarray([cosine for cosine, _ in best]), keyword, threshold)
-        if why := fused.why_none_matched():
-            self._warnings.append(why)
+        best = [hit_vectors.nearest(sought.vector) for hit_vectors in vectors]
+        fused = fuse(request.mode.fusion, np.asarray([cosine for cosine, _ in best]), keyword, sought.threshold)
         exact = np.asarray(["named" in own for own in names], bool)
         order = [at for at in np.lexsort((-fused.total, ~exact)).tolist() if fused.matched[at] or exact[at]]
-        page = order[self.request.offset : self.request.offset + self.request.limit]
+        page = order[request.offset : request.offset + request.limit]
         similar = {
             marks[at]: _Similar(best[at][0], float(keyword[at]), float(fused.total[at]), best[at][1]) for at in page
         }
-        rows = {row.mark: row for row in self.hits.matching(marked(list(similar)), max(len(page), 1))}
+        rows = {
+            row.mark: row
+            for row in self.hits.matching(marked(list(similar)), max(len(page), 1), dimensions=sought.dimensions)
+        }
         kept = [
             rows[mark]._replace(score=scores.total, exact=bool(exact[at]))
             for at, (mark, scores) in zip(page, similar.items(), strict=True)
             if mark in rows
         ]
-        return _Answer("hybrid", query, kept, len(order), hidden, facets, similar)
+        notes = tuple(filter(None, [fused.why_none_matched()]))
+        return _Answer(request, "hybrid", query, kept, len(order), hidden, facets, similar, notes)
 
-    def _semantic(self, _reading: Reading, required: Bound, vector: Floats, threshold: float) -> _Answer:
+    def _semantic(self, request: Request, sought: _Sought) -> _Answer:
         """Compare all vectors with the query, on the cluster."""
-        factors = self.request.mode.factors(self._local.embedding.boosts)
+        vector, factors = sought.vector, request.mode.factors(self._local.embedding.boosts)
         params = {
             "q": (vector.astype(float) / SCALE).tolist(),
             "f": [factors[root.space] if root else 1.0 for root in self._of.roots],
-            "t": shown_as(threshold),
+            "t": shown_as(sought.threshold),
         }
         script = {"source": SIMILARITY, "params": params}
-        among = self._among({"bool": {"filter": [self._compile(required), {"exists": {"field": "vectors"}}]}})
+        among = self._among({"bool": {"filter": [self._compile(sought.required), {"exists": {"field": "vectors"}}]}})
         query = {"script_score": {"query": among, "script": script, "min_score": 1.0}}
-        request = self.request
         body = {"query": query, "from": request.offset, "size": request.limit, "track_total_hits": True}
-        rows, answer = self.hits.ask(body | {"sort": ["_score", *_BY_TIES]} | self._counting())
+        body |= {"sort": ["_score", *_BY_TIES], **self._counting()}
+        rows, answer = self.hits.ask(body, dimensions=sought.dimensions)
         with self._of.cluster.faults(), parsing():
             total, hidden, facets = _total(answer, rows), self._hidden(answer), self._facets(answer)
         nearest = {row.mark: row.vectors.nearest(vector) if row.vectors else (0.0, -1) for row in rows}
         total_of = {row.mark: max(nearest[row.mark][0], 0.0) * factors[row.root.space] for row in rows}
         similar = {mark: _Similar(cosine, 0.0, total_of[mark], section) for mark, (cosine, section) in nearest.items()}
         rows = [row._replace(score=total_of[row.mark]) for row in rows]
-        return _Answer("semantic", required, rows, total, hidden, facets, similar)
+        return _Answer(request, "semantic", sought.required, rows, total, hidden, facets, similar)
 
     # The page.
 
@@ -523,7 +550,9 @@ class ClusterSearch:
         """Return the hits as results, judged from the bytes that came with them; their paths are addresses."""
         reader, numbers = self.hits.indexed([*answer.rows, *self.hits.copies(answer.rows)])
         states = States(reader, reader, lambda: self._local.trust, self._local.now)
-        conditions = [node for node in (answer.query, *self._binder.filters) if has_verdict(node)]
+        conditions = [
+            node for node in (answer.query, *(each.query for each in self._binder.conditions)) if has_verdict(node)
+        ]
         kept = [
             row for row in answer.rows if all(_holds(node, numbers[row.mark], states, reader) for node in conditions)
         ]

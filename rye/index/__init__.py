@@ -6,7 +6,7 @@ of this room, each of which imports only those before it:
 
 - ``storage``: arrays and strings in checked files.
 - ``text``: texts to terms, items to columns.
-- ``segment``: one segment and the verdicts on its items.
+- ``segment``: one segment: its columns, postings, references and the evidence of its signatures.
 - ``build``: :mod:`refresh` indexes what changed, :mod:`merge` and :mod:`store` commit it, :mod:`reader` reads all
   segments as one.
 - ``vectors``: what search by meaning compares.

@@ -1,7 +1,7 @@
 """The references of an item to others: in its metadata, steps and body, and imports in code.
 
 Nothing is resolved here. An edge keeps the reference as written and its lookups. Which item they mean depends on all
-spaces, and is resolved by a query (:mod:`rye.search.matching.graph`).
+spaces, and is resolved by a query (:mod:`rye.search.states.graph`).
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ from rye.registry.lookup import find_item
 from rye.registry.state import ranking_of
 from rye.search.contract.request import Request, SectionRequest
 from rye.search.contract.results import SearchResponse, SectionHit, SectionResponse
-from rye.search.matching.graph import Direction
-from rye.search.matching.predicates import States
+from rye.search.states.graph import Direction
+from rye.search.states.states import States
 from rye.spaces.bundles import is_own
 from rye.spaces.layout import Layout
 from rye.spaces.signed import ReadItem

@@ -32,7 +32,7 @@ from rye.registry.relations import relations_of
 from rye.registry.shares import decisive
 from rye.search.contract.request import Request, make_request
 from rye.search.contract.results import SearchResponse
-from rye.search.matching.graph import graph_of
+from rye.search.states.graph import graph_of
 from rye.spaces.contents import SkillFiles, read_skill
 from rye.spaces.git import ask, ignored_below, is_for_agents
 from rye.spaces.lists import has_list

@@ -10,7 +10,7 @@ from rye.items.hidden import HIDDEN_TEXT
 from rye.items.model import TYPE_NAMES, ItemType
 from rye.registry.lookup import reading
 from rye.registry.reports import LoadedItem
-from rye.search.matching.predicates import States
+from rye.search.states.states import States
 from rye.spaces.lists import warn_beside
 from rye.spaces.signed import ReadItem, read_item
 from rye.spaces.skills_lock import installed_from

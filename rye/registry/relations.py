@@ -14,8 +14,8 @@ from rye.index.build.reader import Part, Reader
 from rye.items.model import ItemType
 from rye.items.relations import KINDS, MAX_REFERENCES, edges_of
 from rye.registry.lookup import reading
-from rye.search.matching.graph import Direction, Graph, RelationWalk, graph_of, walk
-from rye.search.matching.predicates import States
+from rye.search.states.graph import Direction, Graph, RelationWalk, graph_of, walk
+from rye.search.states.states import States
 from rye.spaces.signed import ReadItem, read_item
 from rye.trust.judge import judge
 from rye.trust.trust_set import TrustSet

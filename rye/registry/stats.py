@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from rye._report import Report
 from rye.index.build.reader import Reader
 from rye.search.contract.request import FacetRequest
-from rye.search.matching.predicates import States
 from rye.search.scoring.facets import count_all
+from rye.search.states.states import States
 from rye.trust.trust_store import system_clock
 
 if TYPE_CHECKING:

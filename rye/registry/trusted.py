@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rye.index.build.reader import Reader
 from rye.index.build.store import Snapshot
 from rye.registry.state import State
-from rye.search.matching.predicates import States
+from rye.search.states.states import States
 from rye.trust.model import Verdict
 from rye.trust.trust_store import system_clock
 

@@ -3,6 +3,7 @@
 A search runs through the folders of this room in one direction, and each imports only those before it:
 
 - ``contract``: what is asked and what is answered; :mod:`request` checks the arguments.
+- ``states``: what an item is beside its words: :mod:`verdicts`, the relations in :mod:`graph`, :mod:`succession`.
 - ``matching``: :mod:`bind` resolves the names of a query, :mod:`expand` finds the terms of each word, :mod:`term` and
   :mod:`positions` the documents with those terms, :mod:`predicates` those that meet a condition.
 - ``scoring``: :mod:`score` combines and scores, :mod:`order` sorts, :mod:`facets` counts.

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rye._report import Report
-from rye.index.segment.verdict_cache import VERDICT_NAMES
 from rye.query import ast
 from rye.search.contract.fields import RELATION_FIELDS, STATES, TEXT_FIELDS, canonical
 from rye.search.engine import Search
@@ -16,6 +15,7 @@ from rye.search.matching import bound
 from rye.search.matching.bind import bind
 from rye.search.matching.positions import PositionBudget
 from rye.search.matching.term import Term
+from rye.search.states.verdicts import VERDICT_NAMES
 
 _FIELD_NAMES = tuple(TEXT_FIELDS)
 _LISTED = 5
@@ -114,10 +114,8 @@ class ClauseExplainer:
         term = self._evaluation.term(part)
         if not self._is_match(part):
             return Clause(text, "text", matched=False, note=self._why_no_match(term))
-        fields = set(term.slots_of(np.asarray([self.doc])).fields.tolist())
-        words = {
-            _FIELD_NAMES[number]: terms for number, terms in sorted(term.words_in(self.doc).items()) if number in fields
-        }
+        matches = term.matches(self.doc, self.search.weights)
+        words = {_FIELD_NAMES[match.field]: match.words for match in matches if match.words}
         return Clause(text, "text", matched=True, words=words)
 
     def _why_no_match(self, term: Term) -> str:
@@ -149,6 +147,8 @@ class ClauseExplainer:
             match part:
                 case bound.Has(name=name) | bound.Glob(name=name) | bound.Similar(name=name) | bound.Between(name=name):
                     yield self._field(canonical(name))
+                case bound.Within():
+                    yield f"{':'.join(self.search.reader.key_of(self.doc))} lies outside the scope"
                 case bound.HasState(name=name):
                     yield self._field("verdict") if name == "signed" or name in VERDICT_NAMES else self._states()
                 case bound.Refers(name=name):

@@ -25,10 +25,9 @@ from rye.search.matching import bound
 from rye.search.matching.bind import searched_fields
 from rye.search.matching.bound import Bound, has_relations, has_verdict
 from rye.search.matching.docset import Docs
-from rye.search.matching.predicates import States
 from rye.search.meaning.semantic import SemanticScores, SemanticSearch
 from rye.search.page.page import Hit, Hydrator, Page, PageBuilder
-from rye.search.reading.attempts import ANY_LIMIT, AS_WRITTEN, Stage, enough_for, stages
+from rye.search.reading.attempts import ANY_LIMIT, AS_WRITTEN, Stage, any_stage, enough_for, stages
 from rye.search.reading.binder import Binder
 from rye.search.reading.named_items import named_inside, referred_to
 from rye.search.reading.reading import Reading, read
@@ -38,6 +37,7 @@ from rye.search.reading.words import verbatim, visible_query
 from rye.search.scoring.facets import count_facets, known_facets
 from rye.search.scoring.order import Order, Top, top
 from rye.search.scoring.score import Evaluation, KnownTerms
+from rye.search.states.states import States
 
 _NOTHING: Ints = np.empty(0, np.int64)
 
@@ -119,13 +119,20 @@ def facts_of(request: Request, similar: SemanticScores | None) -> dict[str, Any]
 
 
 class Search:
-    """One search of the local index."""
+    """One search of the local index.
 
-    def __init__(self, request: Request, context: SearchContext) -> None:
+    Args:
+        request: The request.
+        context: What is searched.
+        for_parts: Whether parts of the items are scored afterwards: then any of several words will do, paging reaches
+            every item, and no second model compares them.
+    """
+
+    def __init__(self, request: Request, context: SearchContext, *, for_parts: bool = False) -> None:
         text, self._dropped, begun = visible_query(request.query, shorten=request.relax)
         self._begun = tuple(begun)
         self.request = request if text == request.query else request._replace(query=text)
-        self.context, self.reader = context, context.reader
+        self.context, self.reader, self._for_parts = context, context.reader, for_parts
         self.states = States(context.reader, context.everywhere, context.trust, context.now)
         self.weights = weights_for(context.reader, context.overrides)
         self.binder = Binder(self.request, context.metadata_keys)
@@ -155,7 +162,7 @@ class Search:
         request, reading = self.request, self.read()
         asked = known_facets(request.facets, self.context.metadata_keys()) if request.facets else ()
         answer = self.answer(reading, self.allowed())
-        notes = Notes(request, reading, answer.reachable(), self._is_held, self._count, self.allowed)
+        notes = Notes(request, reading, answer.reachable(), self.binder.conditions, self._count, self._passing)
         warnings = self.warnings(reading, *self.explained(answer), *notes, *answer.notes)
         facets = count_facets(self.reader, self.states, answer.top.reachable.numbers, asked) if asked else {}
         facts: dict[str, Any] = {"did_you_mean": self._suggestion(answer, reading), "facets": facets}
@@ -182,7 +189,7 @@ class Search:
         matched = answer.matched
         yield from matched.notes
         yield from matched.evaluation.notes()
-        on_relations = any(map(has_relations, (matched.evaluation.query, *self.binder.filters)))
+        on_relations = any(map(has_relations, (matched.evaluation.query, self.binder.allowed)))
         if on_relations and (unknown := self.states.graph().unknown):
             yield unknown
 
@@ -214,7 +221,7 @@ class Search:
     def page_builder(self, evaluation: Evaluation) -> PageBuilder:
         """Return the builder of results from the hits of a query."""
         context = self.context
-        matters = context.only_trusted or any(map(has_verdict, (evaluation.query, *self.binder.filters)))
+        matters = context.only_trusted or any(map(has_verdict, (evaluation.query, self.binder.allowed)))
         hydrator = Hydrator(self.reader, self.states, context.trust(), context.now, matters)
         return PageBuilder(evaluation, hydrator, self.request.explain, names_files=not context.only_trusted)
 
@@ -244,6 +251,10 @@ class Search:
     def _by_words(self, reading: Reading, allowed: Docs) -> MatchedPage:
         """Return the matches of the first stage with enough hits."""
         tried, named = list[MatchedPage](), self._named(allowed, reading)
+        if self._for_parts and reading.is_bag:
+            wide = any_stage(reading, self.dictionary)
+            notes = tuple(self.dictionary.relaxed(reading).messages())
+            return self._match_stage(wide._replace(notes=notes), reading, allowed, named)
         for stage in stages(reading, self.dictionary):
             notes = stage.few if stage.few and tried and tried[-1].docs else stage.notes
             tried.append(self._match_stage(stage._replace(notes=notes), reading, allowed, named))
@@ -320,7 +331,7 @@ class Search:
             request.offset + request.limit,
             matched.exact,
             request.include_superseded,
-            ANY_LIMIT if matched.stage == "any" else None,
+            ANY_LIMIT if matched.stage == "any" and not self._for_parts else None,
         )
         scores: Callable[[Ints], Floats] | None = similar.scores if similar else None
         return Answer(request, matched, top(matched.evaluation, matched.docs, order, similar=scores))
@@ -341,12 +352,12 @@ class Search:
         except QueryError:  # too expensive for a query that the user did not ask for
             return 0
 
-    def allowed(self, filters: Mapping[str, Any] | None = None) -> Docs:
-        """Return the items that scope and filters allow; ``filters`` replaces those of the request."""
-        return self._match(self.binder.allowed(filters))
+    def allowed(self) -> Docs:
+        """Return the items that scope and filters allow."""
+        return self._match(self.binder.allowed)
 
-    def _is_held(self, scope: Any) -> bool:
-        return bool(self._match(bound.Within(scope)))
+    def _passing(self, query: Bound) -> int:
+        return len(self._match(query))
 
     def _named(self, allowed: Docs, reading: Reading) -> Ints:
         """Return the allowed items whose id or name is one of several words of the query."""
@@ -396,35 +407,29 @@ class Search:
             boosts=self.context.boosts,
         )
 
-    def scored(self, semantic: SemanticSearch, allowed: Docs) -> SemanticScores | None:
-        """Return the similarity scores of the allowed items; None, with a warning, if keywords have to answer."""
-        embeddings = self.context.embeddings
-        load = embeddings.meaning_for_auto if self.request.is_auto else embeddings.meaning
-        return semantic.run(partial(load, self.reader), allowed)
-
     def _by_meaning(self, request: Request, reading: Reading, allowed: Docs) -> tuple[Answer | None, tuple[str, ...]]:
         """Return the answer in semantic or hybrid mode, None if keywords have to answer; and notes, such as why."""
-        semantic = self.semantic(reading, request)
-        scores = self.scored(semantic, allowed)
+        semantic, embeddings = self.semantic(reading, request), self.context.embeddings
+        load = embeddings.meaning_for_auto if self.request.is_auto else embeddings.meaning
+        scores, notes = semantic.run(partial(load, self.reader), allowed)
         if scores is None:
-            return None, tuple(semantic.warnings)
+            return None, notes
         candidates, docs = scores.candidates(), scores.hits()
         exact, refers = self._referred(reading, candidates)
         if scores.hybrid and reading.is_bag and len(named := self._named(candidates, reading)) and docs:
             exact = unique(exact, named)
         docs = docs | self._as_docs(exact)
         # a least score applies to the scores that are shown, so these stay
-        notes = semantic.warnings
-        if request.sort_by == "score" and not request.mode.fusion.min_combined_score:
+        if not self._for_parts and request.sort_by == "score" and not request.mode.fusion.min_combined_score:
             try:
                 scores = self._reranked(scores, docs)
             except UnavailableError as error:
-                notes = [*notes, f"not re-ranked: {error.message}"]
+                notes = (*notes, f"not re-ranked: {error.message}")
         matched = self.matched(request.mode.name, scores.evaluation, docs, exact, notes=refers, similar=scores)
         answer = self.ordered(matched, request)
         if not answer.total and not matched.hidden and not request.mode.narrows:
-            return None, (*notes, semantic.fallback_warning(scores.why_no_hit()))
-        return answer._replace(notes=tuple(notes)), ()
+            return None, (*notes, semantic.fallback(scores.why_no_hit()))
+        return answer._replace(notes=notes), ()
 
     def _in_mode(self, reading: Reading, allowed: Docs) -> tuple[Request, tuple[str, ...]]:
         """Resolve mode ``auto``: hybrid for a sentence if there is an embedder, else keyword; also a note on that.

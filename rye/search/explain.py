@@ -16,7 +16,6 @@ from rye._report import Report, as_json
 from rye.errors import ItemError
 from rye.index.build.reader import Part
 from rye.items.model import TYPE_NAMES, ItemType
-from rye.items.scope import Scope
 from rye.query import ast, dump, to_dict
 from rye.search.clauses import Clause, ClauseExplainer, culprits
 from rye.search.context import SearchContext
@@ -329,15 +328,9 @@ class Explainer:
 
     def _outside(self, clauses: ClauseExplainer) -> Iterator[MissReason]:
         """Yield the scope and the filters that exclude a document."""
-        kind, item_id = self._reader.key_of(clauses.doc)
-        if self._request.scopes != (Scope(""),) and not any(
-            scope.holds(kind, item_id) for scope in self._request.scopes
-        ):
-            yield MissReason("scope", self._request.scope, f"{kind}:{item_id} lies outside the scope")
-        for name, value in self._request.filters.items():
-            (node,) = self._search.binder.bind_filters({name: value})
-            if not self._search.evaluation(node).docs().mask[clauses.doc]:
-                yield MissReason("filter", f"{name}={value}", clauses.values(node))
+        for kind, text, query in self._search.binder.conditions:
+            if not self._search.evaluation(query).docs().mask[clauses.doc]:
+                yield MissReason(kind, text, clauses.values(query))
 
     def _hidden(self, doc: int) -> Iterator[MissReason]:
         if not self._request.include_superseded:

@@ -1,7 +1,7 @@
 """Whole sections for a query: chunks found by words and similarity, each promoted to its section.
 
-The ``limit × 5`` items nearest by similarity and as many best by words are read and verified, and all their chunks
-scored. The best ``limit × 5`` sections are kept and paged. A section counts once, however many chunks or copies it has,
+The best ``limit × 5`` items of a search, by words and similarity, are read and verified, and all their chunks scored.
+The best ``limit × 5`` sections are kept and paged. A section counts once, however many chunks or copies it has,
 so that a long item does not crowd out the others. Its score is that of its best chunk, reduced by age and missing
 authority::
 
@@ -21,24 +21,20 @@ import numpy as np
 
 from rye.errors import UnavailableError
 from rye.index.build.reader import Floats
-from rye.index.storage.arrays import Ints, unique
 from rye.index.text.chunks import CHUNK_CHARS, OVERLAP_CHARS, chunk_size, chunks_of
 from rye.index.text.schema import sort_time
 from rye.items.model import Item
 from rye.search.context import SearchContext
 from rye.search.contract.fields import TEXT_FIELDS
-from rye.search.contract.fusion import by_similarity, fuse, keyword_score, reaches
+from rye.search.contract.fusion import by_similarity, fuse
 from rye.search.contract.request import SectionRequest
 from rye.search.contract.results import SectionHit, SectionResponse
-from rye.search.engine import Search, facts_of
-from rye.search.matching.docset import Docs
-from rye.search.meaning.semantic import SemanticScores, SemanticSearch
+from rye.search.engine import Answer, Search, facts_of
+from rye.search.meaning.semantic import SemanticScores
 from rye.search.page.highlight import BODY, Matches, passage
 from rye.search.page.marks import Ranges, mark
 from rye.search.page.page import Hydrated, Hydrator
 from rye.search.page.section_text import SectionText, keyword_scores, sections_of
-from rye.search.scoring.order import Order, ranked
-from rye.search.scoring.score import Evaluation
 from rye.spaces.shadowing import cut_short
 from rye.trust.model import Verdict
 
@@ -46,22 +42,6 @@ _CUT_BELOW = 200
 """A text is not cut to fewer characters than this; instead it and the sections after it are left out."""
 
 _NAME_FIELDS = [list(TEXT_FIELDS).index(name) for name in ("title", "name")]
-
-
-class Considered(NamedTuple):
-    """The items whose sections are scored.
-
-    Attributes:
-        docs: Shape ``(n,)``: their document numbers.
-        evaluation: Scores their words, with the frequencies of all items.
-        similar: Their similarities; None if only words count.
-        hydrator: Reads and judges them.
-    """
-
-    docs: Ints
-    evaluation: Evaluation
-    similar: SemanticScores | None
-    hydrator: Hydrator
 
 
 class _Candidate(NamedTuple):
@@ -118,7 +98,7 @@ class SectionSearch:
 
     def __init__(self, request: SectionRequest, context: SearchContext) -> None:
         self.request = request
-        self._search = Search(request.for_items, context)
+        self._search = Search(request.for_items, context, for_parts=True)
 
     def run(self) -> SectionResponse:
         """Run the retrieval and return the response.
@@ -128,77 +108,38 @@ class SectionSearch:
             ArgumentError: An argument does not fit the items.
         """
         request, search = self.request.search, self._search
-        reading, allowed = search.read(), search.allowed()
-        by_words = reading.by_words()
-        if by_words and not search.evaluate(reading.main, reading).docs() & allowed:
-            reading = by_words
-        semantic = search.semantic(reading, search.request)
-        scores = self._by_meaning(semantic, allowed)
-        evaluation = search.evaluate(semantic.worded, reading) if scores is None else scores.evaluation
-        hits = evaluation.docs() & allowed if scores is None else scores.hits()
-        hits, hidden = (hits, {}) if request.include_superseded else search.hide(hits)
-        sections = _Sections(self.request, self._considered(evaluation, hits, scores))
+        reading = search.read()
+        answer = search.answer(reading, search.allowed())
+        hydrator = search.page_builder(answer.matched.evaluation).hydrator._replace(read=search.context.read)
+        sections = _Sections(self.request, answer, hydrator)
         found = sections.found()
         shown = sections.shown(found[request.offset : request.offset + request.limit])
         end, hiding = request.offset + len(shown), cut_short(list(dict.fromkeys(sections.hiding)))
+        notes = *search.explained(answer), *answer.notes, *sections.warnings, *hiding
         return SectionResponse(
             results=shown,
             total=len(found),
             offset=request.offset,
             next_offset=end if end < len(found) else None,
             chars=sum(len(hit.text) for hit in shown),
-            warnings=(*search.warnings(reading), *dict.fromkeys((*semantic.warnings, *sections.warnings, *hiding))),
-            hidden=hidden,
-            **facts_of(search.request, scores),
+            warnings=(*search.warnings(reading, *notes), *answer.matched.replaced),
+            hidden=answer.matched.hidden,
+            **facts_of(request, answer.matched.similar),
         )
-
-    def _considered(self, evaluation: Evaluation, hits: Docs, scores: SemanticScores | None) -> Considered:
-        """Choose the best items by similarity and by words, at most :attr:`SectionRequest.top_k` of each.
-
-        Args:
-            evaluation: Scores words.
-            hits: The items, without those to be hidden.
-            scores: The similarity scores; None if only words count.
-        """
-        docs = hits.numbers
-        if scores is None:
-            best = self._best(docs, keyword_score(evaluation.scores(docs), evaluation.coverage(docs)))
-        else:
-            at = np.searchsorted(scores.docs, docs)
-            similarity = scores.fused.similarity[at]
-            similarity = np.where(reaches(similarity, scores.threshold), similarity, 0.0)
-            best = unique(self._best(docs, scores.fused.keyword[at]), self._best(docs, similarity))
-        hydrator = self._search.page_builder(evaluation).hydrator._replace(read=self._search.context.read)
-        return Considered(best, evaluation, scores, hydrator)
-
-    def _best(self, docs: Ints, scores: Floats) -> Ints:
-        """Return the best documents by score, ascending."""
-        docs, scores = docs[scores > 0], np.round(scores[scores > 0], 4)
-        order = Order("score", self.request.top_k, none := docs[:0], withdrawn_last=False)
-        return np.sort(docs[ranked(self._search.reader, docs, scores, order, withdrawn=none)])
-
-    def _by_meaning(self, semantic: SemanticSearch, allowed: Docs) -> SemanticScores | None:
-        """Return the similarity scores; None, with a warning, if keywords have to answer."""
-        if self.request.search.mode.name == "keyword":
-            return None
-        scores = self._search.scored(semantic, allowed)
-        if scores is not None and not scores.hits():
-            semantic.warnings.append(semantic.fallback_warning(scores.why_no_hit()))
-            return None
-        return scores
 
 
 class _Sections:
-    """The sections of the items considered.
+    """The sections of the first items of an answer.
 
     Attributes:
         warnings: Warnings about the items that were read.
         hiding: Sentences on the copies that hide or are hidden.
     """
 
-    def __init__(self, request: SectionRequest, selected: Considered) -> None:
-        self.request, self._selected = request, selected
-        similar = selected.similar
+    def __init__(self, request: SectionRequest, answer: Answer, hydrator: Hydrator) -> None:
+        self.request, self._docs, self._hydrator = request, answer.top.docs, hydrator
+        self._evaluation, self._similar = answer.matched.evaluation, answer.matched.similar
+        similar = self._similar
         self._size = chunk_size(similar.similarities.meaning.embedder) if similar else (CHUNK_CHARS, OVERLAP_CHARS)
         self.warnings, self.hiding = list[str](), list[str]()
 
@@ -212,8 +153,8 @@ class _Sections:
 
     def _read(self) -> Iterator[_Candidate]:
         """Yield the items with their current files, without those that are gone or no longer fit a verdict."""
-        docs = self._selected.docs.tolist()
-        for doc, hydrated in zip(docs, self._selected.hydrator.hydrate(docs, self.warnings), strict=True):
+        docs = np.sort(self._docs).tolist()
+        for doc, hydrated in zip(docs, self._hydrator.hydrate(docs, self.warnings), strict=True):
             if hydrated is not None:
                 item = hydrated.read.item
                 file = hydrated.part.root.path / hydrated.path
@@ -221,7 +162,7 @@ class _Sections:
 
     def _chunks(self, items: Sequence[_Candidate]) -> Iterator[_Chunk]:
         """Yield all chunks that match, with their scores."""
-        similar, keyword = self._selected.similar, np.concatenate([np.empty(0), *self._keyword_scores(items)])
+        similar, keyword = self._similar, np.concatenate([np.empty(0), *self._keyword_scores(items)])
         if similar is None:
             similarity, total, matched = np.full(len(keyword), -np.inf), keyword, keyword > 0
         else:
@@ -243,12 +184,11 @@ class _Sections:
                 yield _Chunk(*chunk, score, *parts)
 
     def _keyword_scores(self, candidates: Sequence[_Candidate]) -> Iterator[Floats]:
-        evaluation = self._selected.evaluation
+        evaluation = self._evaluation
         docs = np.asarray([candidate.doc for candidate in candidates], np.int64)
         terms = []
         for row in evaluation.scored():
-            slots = row.term.slots_of(docs)
-            in_name = set(slots.docs[np.isin(slots.fields, _NAME_FIELDS)].tolist())
+            in_name = {doc for doc, field in row.term.fields_of(docs) if field in _NAME_FIELDS}
             terms.append((row.weight, Matches([row.term], docs.tolist()), in_name))
         matched = evaluation.docs().mask if not self.request.search.relax else None
         for candidate in candidates:
@@ -283,7 +223,7 @@ class _Sections:
             key = (chunk.candidate.title, chunk.section.heading_path, chunk.section.anchor)
             sections.setdefault(key, []).append(chunk)
         scored = map(self._score, list(sections.values())[: self.request.top_k])
-        withdrawn = self._selected.hydrator.states.withdrawn
+        withdrawn = self._hydrator.states.withdrawn
 
         def last_if_withdrawn(section: _ScoredSection) -> tuple[Any, ...]:
             best = section.chunks[0]
@@ -294,11 +234,11 @@ class _Sections:
 
     def _rank(self, chunk: _Chunk, score: float, number: int) -> tuple[Any, ...]:
         """Return the sort key: by score, source and id, and place in the item."""
-        return -score, self._selected.evaluation.reader.tie_key(chunk.candidate.doc), number
+        return -score, self._evaluation.reader.tie_key(chunk.candidate.doc), number
 
     def _sharing(self, candidate: _Candidate) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the sources whose copy of the item is hidden by this candidate, and those whose copy hides it."""
-        states, item, part = self._selected.hydrator.states, candidate.item, candidate.hydrated.part
+        states, item, part = self._hydrator.states, candidate.item, candidate.hydrated.part
         return states.sharing(states.sources_of(item.type, item.id, part), part.root.source)
 
     def _copy_rank(self, chunk: _Chunk) -> tuple[bool, ...]:
@@ -306,7 +246,7 @@ class _Sections:
         candidate = chunk.candidate
         untrusted = candidate.hydrated.signature.verdict is not Verdict.TRUSTED
         return (
-            bool(self._selected.hydrator.states.withdrawn(candidate.doc)[0]),
+            bool(self._hydrator.states.withdrawn(candidate.doc)[0]),
             untrusted,
             bool(self._sharing(candidate)[1]),
         )
@@ -324,7 +264,7 @@ class _Sections:
         rest = (chunk.candidate for chunk in chunks if chunk.candidate.doc != candidate.doc)
         copies = tuple(dict.fromkeys(f"{copy.hydrated.name} of {copy.hydrated.part.root.source}" for copy in rest))
         stated = sort_time(candidate.item.updated, candidate.item.created)
-        age = self._selected.hydrator.now.timestamp() - (candidate.modified if math.isnan(stated) else stated)
+        age = self._hydrator.now.timestamp() - (candidate.modified if math.isnan(stated) else stated)
         recency = float(0.5 ** (max(age, 0.0) / 86_400 / request.half_life_days))
         claimed = 1.0 if candidate.item.metadata.get("authoritative") is True else 0.5
         authority = claimed if candidate.hydrated.signature.verdict is Verdict.TRUSTED else 0.0
@@ -333,7 +273,7 @@ class _Sections:
         return _ScoredSection(own, numbers, round(best.score * kept, 4), recency, authority, copies)
 
     def _hit(self, scored: _ScoredSection) -> SectionHit:
-        best, of_items = scored.chunks[0], self._selected.hydrator.states
+        best, of_items = scored.chunks[0], self._hydrator.states
         (doc, hydrated, item, file, modified, _), section = best.candidate, best.section
         root, cosine = hydrated.part.root, max(chunk.similarity for chunk in scored.chunks)
         states, successor = hydrated.states_and_successor(of_items, doc)
@@ -352,7 +292,7 @@ class _Sections:
             anchor=section.anchor,
             score=scored.score,
             chunk_ids=scored.numbers,
-            snippet=_snippet(best, Matches([row.term for row in self._selected.evaluation.scored()], [doc])),
+            snippet=_snippet(best, Matches([row.term for row in self._evaluation.scored()], [doc])),
             text=section.text,
             truncated=False,
             original_chars=len(section.text),

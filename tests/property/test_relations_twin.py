@@ -140,7 +140,7 @@ def test_relations_are_those_of_the_twin(laid: list[tuple[File, str]]) -> None:
 def test_every_candidate_is_referred_to_however_few_are_listed(laid: list[tuple[File, str]]) -> None:
     """A reference that may mean more items than are listed of it refers to each of them, by id or by name."""
     with tempfile.TemporaryDirectory(prefix="rye-relations-") as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rye.search.matching.graph.MAX_CANDIDATES", 2)
+        patch.setattr("rye.search.states.graph.MAX_CANDIDATES", 2)
         sim = SpaceSim(Path(folder))
         for file, text in laid:
             sim.write(file.source, file.path, text)

@@ -47,6 +47,13 @@ def unique(*several: npt.NDArray[Number]) -> npt.NDArray[Number]:
     return numbers[group_starts(numbers)]
 
 
+def mask(numbers: Numbers, size: int) -> Bools:
+    """Return a mask of length ``size`` that is set at the given numbers."""
+    members = np.zeros(size, bool)
+    members[numbers] = True
+    return members
+
+
 def ends_of(sizes: Sequence[int] | Array) -> Ints:
     """Return the bounds of consecutive runs of these sizes: the start of each run, then the end of the last.
 

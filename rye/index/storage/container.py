@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import math
 import mmap
 import os
@@ -18,7 +19,7 @@ import stat
 import struct
 import weakref
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import Any
@@ -26,8 +27,11 @@ from typing import Any
 import numpy as np
 
 from rye._process import check_cancelled
-from rye.index.storage.arrays import Array
+from rye.index.storage.arrays import Array, Arrays
+from rye.index.storage.cache_folder import try_remove
 from rye.index.storage.terms import Strings
+
+logger = logging.getLogger(__name__)
 
 MAGIC = b"RYEARR01"
 FORMAT_VERSION = 28
@@ -263,3 +267,40 @@ class Container:
     def strings(self, name: str) -> Strings:
         """Return a table of packed strings."""
         return Strings(self.array(f"{name}.offsets"), self.buffer(f"{name}.buffer"))
+
+
+def cached_arrays(
+    path: Path,
+    *,
+    of: str,
+    make: Callable[[], Arrays],
+    holds: Callable[[Arrays], bool] = lambda _: True,
+    keep: Callable[[], None] = lambda: None,
+) -> Arrays:
+    """Return arrays that take long to compute: mapped from ``path``, or computed and written there.
+
+    If they cannot be written, they are computed again each time.
+
+    Args:
+        path: Their file, which is replaced if its content depends on other values.
+        of: A text that names everything they depend on.
+        make: Computes them.
+        holds: Returns whether arrays that were read are still valid.
+        keep: Called after they were written, to remove files that are no longer needed.
+    """
+    try:
+        file = Container(path)
+        if file.meta["of"] == of and holds(arrays := file.arrays()):
+            return arrays
+    except (DamagedError, *SYMPTOMS) as error:
+        logger.info("%s is made anew: %s", path.name, error)
+    arrays = make()
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        write(temporary, arrays, {"of": of})
+        temporary.replace(path)
+        keep()
+    except OSError as error:
+        logger.info("%s not kept: %s", path.name, error)
+        try_remove(temporary)
+    return arrays

@@ -206,13 +206,13 @@ class SectionRequest(NamedTuple):
 
     @property
     def for_items(self) -> Request:
-        """The search for the items. Further conditions of fusion apply to chunks, not to items."""
+        """The search for the items, at most :attr:`top_k`. Further conditions of fusion apply to chunks."""
         mode = self.search.mode
-        return self.search._replace(offset=0, mode=mode._replace(fusion=Fusion(*mode.fusion[:4])))
+        return self.search._replace(offset=0, limit=self.top_k, mode=mode._replace(fusion=Fusion(*mode.fusion[:4])))
 
     @property
     def top_k(self) -> int:
-        """The numbers of items by similarity, of items by words, and of sections that are considered."""
+        """The number of items and of sections that are considered."""
         return EACH * self.search.limit
 
 

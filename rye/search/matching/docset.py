@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rye.index.build.reader import Reader
-from rye.index.storage.arrays import Bools, Ints, Numbers, unique
+from rye.index.storage.arrays import Bools, Ints, Numbers, mask, unique
 
 SPARSE = 16
 """If at most one document in this many is a member, sorted numbers are cheaper than masks."""
@@ -118,10 +118,3 @@ def look_up(ordered: Numbers, values: Numbers) -> tuple[Ints, Bools]:
         return at, np.zeros(len(values), bool)
     present: Bools = ordered.take(at, mode="clip") == values
     return at, present
-
-
-def mask(numbers: Numbers, size: int) -> Bools:
-    """Return a mask of length ``size`` that is set at the given numbers."""
-    members = np.zeros(size, bool)
-    members[numbers] = True
-    return members

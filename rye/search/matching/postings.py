@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from rye.index.build.reader import Floats, Part
-from rye.index.storage.arrays import Bools, Ints, Numbers, group_starts, unique
+from rye.index.storage.arrays import Bools, Ints, Numbers, group_starts, mask, unique
 from rye.index.text.schema import FIELD_BITS
 from rye.search.contract.fields import FIELD_MASK
-from rye.search.matching.docset import look_up, mask
+from rye.search.matching.docset import look_up
 from rye.search.matching.expand import Choice
 
 _FEWER = 8

@@ -30,20 +30,18 @@ Choices = Mapping[Pattern, Choice]
 """The terms of one segment that each part of a query expands to."""
 
 
-class Slots(NamedTuple):
-    """The matches of a term query, one row per (document, field) in that order.
+class Match(NamedTuple):
+    """Where a term query matches in one document.
 
     Attributes:
-        docs: Global document numbers.
-        fields: Field numbers.
-        tf: Weighted occurrences.
-        lengths: Length of the field in that document.
+        field: The field number.
+        words: The query's terms in that field with their frequencies, the most frequent first; also outside phrases.
+        gain: What the field adds to tf~: ``Σ w · tf / (1 − b + b · length / average)``.
     """
 
-    docs: Ints
-    fields: Ints
-    tf: Floats
-    lengths: Ints
+    field: int
+    words: Mapping[str, int]
+    gain: float
 
 
 class Term:
@@ -186,17 +184,12 @@ class Term:
 
     # single documents
 
-    def slots_of(self, docs: Ints) -> Slots:
-        """Return the matches in ascending documents."""
-        which = self._of(docs)
-        tf = _joined([tf for _, tf in self._postings], np.float64).take(which)
-        keys, total = sum_by(slot_keys(self._docs.take(which), self._fields.take(which)), tf.astype(np.float64))
-        matched_docs, fields = keys >> FIELD_BITS, keys & FIELD_MASK
-        lengths = [
-            part.segment.lengths[fields[rows], matched_docs[rows] - part.base].astype(np.int64)
-            for part, rows in self._by_part(matched_docs)
-        ]
-        return Slots(matched_docs, fields, total, _joined(lengths, np.int64))
+    def matches(self, doc: int, weights: Weights) -> list[Match]:
+        """Return the matches in one document, by field."""
+        which, words = self._of(np.asarray([doc])), self.words_in(doc)
+        fields, gains = sum_by(self._fields.take(which), self._normalized(which, weights))
+        pairs = zip(fields.tolist(), gains.tolist(), strict=True)
+        return [Match(field, words.get(field, {}), gain) for field, gain in pairs]
 
     def fields_of(self, docs: Ints) -> Iterator[tuple[int, int]]:
         """Yield document and field of every match in ascending documents."""
@@ -210,14 +203,6 @@ class Term:
 
     def _of(self, docs: Ints) -> Ints:
         return ranges(self._docs.searchsorted(docs), self._docs.searchsorted(docs, side="right"))
-
-    def field_values(self, doc: int, weights: Weights) -> dict[int, float]:
-        """Return, by field number, what each field adds to the tf~ of one document."""
-        slots = self.slots_of(np.asarray([doc]))
-        part, local = self.reader.locate(doc)
-        keys = slot_keys(np.full(len(slots.docs), local), slots.fields)
-        values = slots.tf * weights.normalized(part, keys)
-        return dict(zip(slots.fields.tolist(), values.tolist(), strict=True))
 
     def spans(self, docs: Ints) -> dict[int, Spans]:
         """Return the spans of a phrase, sloppy phrase or NEAR in ascending documents."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from rye.embedding.protocol import Embedder
 from rye.embedding.protocol import Floats as Rows
-from rye.errors import EnvironmentFault, RyeError, UnavailableError
+from rye.errors import EnvironmentFault, UnavailableError
 from rye.index.build.reader import Floats
 from rye.index.storage.arrays import Bools, Ints, unique
 from rye.index.text import analysis
@@ -313,7 +313,6 @@ class SemanticSearch:
         worded: The query of keyword scores. For plain words, any of them, relaxed as in stage ``any`` if they are a
             sentence; else the query itself.
         text: The text to embed: a query of plain words as it was typed, else its texts.
-        warnings: Warnings about the search.
     """
 
     def __init__(
@@ -327,7 +326,6 @@ class SemanticSearch:
     ) -> None:
         self.request, self.reading, self.evaluate = request, reading, evaluate
         self.boosts = request.mode.factors(boosts)
-        self.warnings: list[str] = []
         self._dictionary, self.reader = dictionary, dictionary.reader
         words = tuple(reading.words) if reading.is_bag and reading.is_prose() else ()
         self._is_sentence = bool(words) and reading.kind is Kind.SENTENCE
@@ -345,37 +343,35 @@ class SemanticSearch:
     def _relaxed(self) -> Relaxed:
         return self._dictionary.relaxed(self.reading)
 
-    def run(self, load: Callable[[], Meaning], allowed: Docs) -> SemanticScores | None:
-        """Score the allowed items that match the required part; None, with a warning, if keywords have to answer.
+    def run(self, load: Callable[[], Meaning], allowed: Docs) -> tuple[SemanticScores | None, tuple[str, ...]]:
+        """Score the allowed items that match the required part; None if keywords have to answer. Also return notes.
 
         Raises:
             QueryError: The query names something that does not exist.
         """
         reading = self.reading
-        if not self.has_words(lambda: self.evaluate(reading.main, reading)):
-            return None
+        if not self._has_words():
+            return None, (self.fallback("the query has no word that means something"),)
         # The required part is matched exactly; similarity ranks the remaining items.
         evaluation = self.evaluate(self.required, reading)
         none_left = self.why_none_left(is_empty=not allowed)
-        if self.demands():
+        if reading.fixed or not isinstance(self.required, ast.Everything):
             allowed &= evaluation.docs()
+        notes: tuple[str, ...] = ()
         try:
             meaning = load()
-            self.warnings += meaning.warnings
+            notes = meaning.warnings
             similar = similarities(meaning, self.readings(meaning.embedder), allowed.mask)
         except (UnavailableError, EnvironmentFault) as error:
-            self.fallback(error)
-            return None
+            return None, (*notes, self.fallback(f"{error.message}; {error.hint}" if error.hint else error.message))
         # In hybrid mode any of the words can score, so that a missing word excludes nothing.
         hybrid, docs = self.request.mode.name == "hybrid", allowed.numbers
         if hybrid:
             evaluation = self.evaluate(self.worded, reading)
-        self.warnings += self.notes()
         threshold = self.threshold(meaning.embedder)
         fused = self.fuse(evaluation, similar.best[docs], docs, threshold)
-        if why := fused.why_none_matched():
-            self.warnings.append(why)
-        return SemanticScores(self.text, hybrid, threshold, similar, evaluation, docs, fused, none_left)
+        scores = SemanticScores(self.text, hybrid, threshold, similar, evaluation, docs, fused, none_left)
+        return scores, (*notes, *self.notes(), *filter(None, [fused.why_none_matched()]))
 
     def with_item(self, scores: SemanticScores, doc: int) -> SemanticScores:
         """Return the scores including one document that scope, filters or query left out.
@@ -392,22 +388,12 @@ class SemanticSearch:
         fused = self.fuse(scores.evaluation, similarity, docs, scores.threshold)
         return scores._replace(similarities=alone, docs=docs, fused=fused)
 
-    def has_words(self, check: Callable[[], object]) -> bool:
-        """Return whether there is a text to embed; add a warning if not.
-
-        Args:
-            check: Raises an error for a query with a text that has no words, unless that is dropped.
-        """
+    def _has_words(self) -> bool:
+        """Return whether there is a text to embed. A text without words is an error of the query, unless dropped."""
         wordless = sum(not analysis.parts(text) for text in self._texts)
         if wordless:
-            check()
-        if wordless == len(self._texts):
-            self.warnings.append(self.fallback_warning("the query has no word that means something"))
+            self.evaluate(self.reading.main, self.reading)
         return wordless < len(self._texts)
-
-    def demands(self) -> bool:
-        """Return whether the query excludes items regardless of similarity."""
-        return bool(self.reading.fixed) or not isinstance(self.required, ast.Everything)
 
     def readings(self, embedder: Embedder) -> dict[str, float]:
         """Return the text as typed and, if the model's tokens are known, as corrected, each with its weight."""
@@ -429,15 +415,11 @@ class SemanticSearch:
         also = [f"{name}:({parsed.text})" for name, parsed in self.reading.fixed]
         return f"no item matches the required parts of the query: {' '.join(own + also)}"
 
-    def fallback_warning(self, cause: str) -> str:
+    def fallback(self, cause: str) -> str:
         """Return the warning that says why keywords answer."""
         mode = self.request.mode
         more = "" if mode.plain else "; options of that mode do not apply"
         return f"keyword results instead of {mode.name} ones: {cause}{more}"
-
-    def fallback(self, error: RyeError) -> None:
-        """Warn that keywords answer because of an error."""
-        self.warnings.append(self.fallback_warning(f"{error.message}; {error.hint}" if error.hint else error.message))
 
     def fuse(self, evaluation: Evaluation, similarity: Floats, docs: Ints, threshold: float) -> FusedScores:
         """Return the fused scores of documents, given their similarities."""

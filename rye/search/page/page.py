@@ -13,16 +13,16 @@ from typing import NamedTuple
 
 from rye.errors import ItemError
 from rye.index.build.reader import Part, Reader
-from rye.index.segment.verdict_cache import VERDICT_NUMBER
 from rye.items.hidden import HIDDEN_TEXT
 from rye.items.model import TYPE_NAMES, ItemType
 from rye.search.contract.results import SearchResult
-from rye.search.matching.predicates import States
 from rye.search.matching.term import Term
 from rye.search.meaning.rerank import text_of
 from rye.search.meaning.semantic import HitScores
 from rye.search.page.highlight import Matched, Matches, Shown, matched
 from rye.search.scoring.score import Evaluation
+from rye.search.states.states import States
+from rye.search.states.verdicts import VERDICT_NUMBER
 from rye.spaces.model import Root
 from rye.spaces.read import FolderReader, Read, read_file
 from rye.spaces.shadowing import cut_short

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from rye.errors import QueryError
 from rye.index.text.schema import period
@@ -39,6 +39,20 @@ _SHOWN = 20
 _COMPARED = re.compile(r"(>=|<=|>|<)(.*)", re.DOTALL)
 
 
+class Condition(NamedTuple):
+    """A condition of a request that every hit meets.
+
+    Attributes:
+        kind: ``scope`` or ``filter``.
+        text: The condition as given.
+        query: The condition bound.
+    """
+
+    kind: str
+    text: str
+    query: Bound
+
+
 class Binder:
     """Binds the parts of a request.
 
@@ -53,32 +67,24 @@ class Binder:
         self._fields: tuple[Reading, list[Bound]] | None = None
 
     @cached_property
-    def filters(self) -> Sequence[Bound]:
-        """The conditions of the ``filters`` mapping.
+    def conditions(self) -> tuple[Condition, ...]:
+        """The scope, unless it is every item, and each filter.
 
         Raises:
             ArgumentError: A filter names a field that no item has.
         """
-        return self.bind_filters(self._request.filters)
+        request, conditions = self._request, list[Condition]()
+        if request.scopes is not EVERY_SCOPE:
+            within = bound.Any(tuple(map(bound.Within, request.scopes)))
+            conditions.append(Condition("scope", request.scope, within))
+        for name, value in request.filters.items():
+            conditions.append(Condition("filter", f"{name}={value}", bind_filter(name, value, self._keys())))
+        return tuple(conditions)
 
-    def bind_filters(self, filters: Mapping[str, Any]) -> Sequence[Bound]:
-        """Bind a mapping of filters.
-
-        Raises:
-            ArgumentError: A filter names a field that no item has.
-        """
-        return [*bind_filters(filters, self._keys())] if filters else []
-
-    def allowed(self, filters: Mapping[str, Any] | None = None) -> Bound:
-        """Return the condition that scope and filters set.
-
-        Args:
-            filters: Replaces the filters of the request.
-        """
-        nodes = self.filters if filters is None else self.bind_filters(filters)
-        if self._request.scopes is not EVERY_SCOPE:
-            nodes = [bound.Any(tuple(map(bound.Within, self._request.scopes))), *nodes]
-        return _all_of(nodes) if nodes else bound.BoundEverything()
+    @cached_property
+    def allowed(self) -> Bound:
+        """What scope and filters let through."""
+        return all_of([condition.query for condition in self.conditions])
 
     def query(self, node: ast.Node, reading: Reading) -> Bound:
         """Bind a query, and add the conditions of ``fields``.
@@ -87,7 +93,7 @@ class Binder:
             QueryError: The query names something that does not exist.
         """
         main = bind(node, self.context(self._request.query, node)) or bound.BoundEverything()
-        return _all_of([main, *self._bind_fields(reading)])
+        return all_of([main, *self._bind_fields(reading)])
 
     def left_out(self, reading: Reading, before: Sequence[ast.Dropped] = ()) -> list[str]:
         """Return a sentence on each part of a query and of its ``fields`` that is not searched.
@@ -120,7 +126,10 @@ class Binder:
         return self._fields[1]
 
 
-def _all_of(nodes: Sequence[Bound]) -> Bound:
+def all_of(nodes: Sequence[Bound]) -> Bound:
+    """Return the AND of some bound queries; of none, everything."""
+    if not nodes:
+        return bound.BoundEverything()
     return nodes[0] if len(nodes) == 1 else bound.All(tuple(nodes))
 
 
@@ -138,32 +147,28 @@ def require_field(name: str, metadata_keys: frozenset[str]) -> None:
     raise ParameterError("unknown-field", [("fields", name)], "is", "no field", hint=hint, nearest=suggestions)
 
 
-def bind_filters(filters: Mapping[str, Any], metadata_keys: frozenset[str]) -> list[bound.Bound]:
-    """Return the conditions of the ``filters`` mapping. An item without the field does not match.
+def bind_filter(name: str, value: Any, metadata_keys: frozenset[str]) -> Bound:
+    """Return the condition of one entry of the ``filters`` mapping. An item without the field does not match.
 
     Raises:
         ArgumentError: ``unknown-filter`` or ``bad-filter``.
     """
-    nodes: list[bound.Bound] = []
-    for name, given in filters.items():
-        if (folded := name.casefold()) in ("date_from", "date_to"):
-            nodes.append(_dated(folded, given))
-            continue
-        key = resolve(name, metadata_keys, FILTERABLE)
-        if not key:
-            valid = [*FILTERABLE, "date_from", "date_to", *sorted(metadata_keys)]
-            suggestions = nearest(name, valid)
-            guess = f"did you mean {' or '.join(suggestions)}? " if suggestions else ""
-            hint = f"{guess}filters work on {', '.join(FILTERABLE)}, date_from, date_to and the items' metadata keys"
-            raise ParameterError(
-                "unknown-filter", [("filters", name)], "is", "no field of any item", hint=hint, nearest=suggestions
-            )
-        several = list(given) if isinstance(given, (list, tuple, set, frozenset)) else [given]
-        if not several:
-            _refuse_filter(name, "is", "an empty list", "give at least one value, or leave it out")
-        options = tuple(_filter(name, key, value) for value in several)
-        nodes.append(options[0] if len(options) == 1 else bound.Any(options))
-    return nodes
+    if (folded := name.casefold()) in ("date_from", "date_to"):
+        return _dated(folded, value)
+    key = resolve(name, metadata_keys, FILTERABLE)
+    if not key:
+        valid = [*FILTERABLE, "date_from", "date_to", *sorted(metadata_keys)]
+        suggestions = nearest(name, valid)
+        guess = f"did you mean {' or '.join(suggestions)}? " if suggestions else ""
+        hint = f"{guess}filters work on {', '.join(FILTERABLE)}, date_from, date_to and the items' metadata keys"
+        raise ParameterError(
+            "unknown-filter", [("filters", name)], "is", "no field of any item", hint=hint, nearest=suggestions
+        )
+    several = list(value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
+    if not several:
+        _refuse_filter(name, "is", "an empty list", "give at least one value, or leave it out")
+    options = tuple(_filter(name, key, each) for each in several)
+    return options[0] if len(options) == 1 else bound.Any(options)
 
 
 def _filter(name: str, key: str, value: Any) -> bound.Bound:

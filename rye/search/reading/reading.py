@@ -25,7 +25,6 @@ from rye.search.reading.options import chain_near, fuzz_field, fuzzed, is_near, 
 from rye.search.reading.words import (
     AUTO_WORDS,
     SENTENCE,
-    all_of,
     counted,
     is_request,
     operands_of,
@@ -111,12 +110,6 @@ class Reading(NamedTuple):
         """
         is_long = self.is_bag and sum(self.words.values()) >= AUTO_WORDS and self.is_prose() and not self.fault
         return is_long and request.sort_by == "score" and request.level is None and not request.options["prefix"]
-
-    def by_words(self) -> Reading | None:
-        """Return the reading of the words alone; None if these would be no other query, or would lose conditions."""
-        if not self.words or self.conditions or self.is_prose():
-            return None
-        return self._replace(main=all_of(self.words), kind=_kind_of(self.words), bag=self.words)
 
 
 def _kind_of(words: Mapping[ast.Word, int]) -> Kind:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from rye.errors import ArgumentError, QueryError
 from rye.index.text import analysis
 from rye.items.clients import FORMATS
 from rye.items.model import TYPE_NAMES
-from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
+from rye.items.scope import EVERY_SCOPE, parse_scope
 from rye.options.model import parameters_of
 from rye.options.search import SearchOptions
 from rye.query import ast, loosen, walk
 from rye.query.limits import MAX_CORRECTED, MAX_PHRASE
 from rye.search.contract.fields import TEXT_FIELDS, canonical, nearest, text_leaves
 from rye.search.contract.request import Request
+from rye.search.matching.bound import Bound, Within
+from rye.search.reading.binder import Condition, all_of
 from rye.search.reading.reading import Reading
 from rye.search.reading.relax import Dictionary
 
@@ -46,17 +47,17 @@ class Notes:
         request: The request.
         reading: How the query was read.
         total: How many hits it has.
-        holds: Returns whether there is an item in a part of a scope.
+        conditions: Scope and filters.
         count: Returns how many hits a query has under the same scope and filters.
-        allowed: Returns the documents that the scope and given filters allow.
+        passing: Returns how many items meet some conditions.
     """
 
     request: Request
     reading: Reading
     total: int
-    holds: Callable[[Scope], bool]
+    conditions: Sequence[Condition]
     count: Callable[[ast.Node, Reading], int]
-    allowed: Callable[[Mapping[str, Any]], Sized]
+    passing: Callable[[Bound], int]
 
     def __iter__(self) -> Iterator[str]:
         """Yield each warning as a sentence."""
@@ -102,10 +103,11 @@ class Notes:
 
     def _filters(self) -> Iterator[str]:
         """Yield a warning about filters and fields that exclude every item, by themselves or in combination."""
-        fixed, filters = self.reading.fixed, self.request.filters
+        fixed, filters = self.reading.fixed, [each for each in self.conditions if each.kind == "filter"]
         if not (fixed or filters) or self.count(ast.Everything(), self.reading):
             return
-        counts = {f"{name}={value}": len(self.allowed({name: value})) for name, value in filters.items()}
+        within = [each.query for each in self.conditions if each.kind == "scope"]
+        counts = {each.text: self.passing(all_of([*within, each.query])) for each in filters}
         for name, parsed in fixed:
             counts[f"{name}:{parsed.text}"] = self.count(
                 ast.Everything(), self.reading._replace(fixed=((name, parsed),))
@@ -116,10 +118,11 @@ class Notes:
 
     def _scopes(self) -> Iterator[str]:
         for scope in self.request.scopes if self.request.scopes is not EVERY_SCOPE else ():
-            if self.holds(scope):
+            if self.passing(Within(scope)):
                 continue
             meant = parse_scope(str(scope).casefold())[0]
-            guess = f"; did you mean {meant}? case matters there" if self.holds(meant) and meant != scope else ""
+            is_meant = meant != scope and self.passing(Within(meant))
+            guess = f"; did you mean {meant}? case matters there" if is_meant else ""
             yield f"the scope {scope} holds no item{guess}"
 
 

@@ -14,13 +14,13 @@ import numpy as np
 
 from rye.errors import ArgumentError
 from rye.index.build.reader import Part, Reader
-from rye.index.segment.verdict_cache import VERDICT_NAMES
 from rye.index.storage.arrays import Ints
 from rye.items.model import TYPE_NAMES
 from rye.search.contract.fields import nearest, resolve
 from rye.search.contract.request import FACETS, FacetRequest
 from rye.search.contract.results import Facet
-from rye.search.matching.predicates import States, tally
+from rye.search.states.states import States, tally
+from rye.search.states.verdicts import VERDICT_NAMES
 
 
 def known_facets(requests: Sequence[FacetRequest], metadata_keys: frozenset[str]) -> tuple[FacetRequest, ...]:

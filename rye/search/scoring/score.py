@@ -27,8 +27,9 @@ from rye.search.matching import bound
 from rye.search.matching.bound import TermQuery
 from rye.search.matching.docset import Docs
 from rye.search.matching.positions import PositionBudget
-from rye.search.matching.predicates import States, accepted
+from rye.search.matching.predicates import accepted
 from rye.search.matching.term import Term
+from rye.search.states.states import States
 
 T = TypeVar("T", float, Floats)
 
@@ -227,24 +228,23 @@ class Evaluation:
         names, norm = tuple(TEXT_FIELDS), self.norm()
         plain = sum(row.idf for row in self.scored())
         for row in self.scored() if norm > 0 else ():
-            words = row.term.words_in(doc)
-            values = row.term.field_values(doc, self.weights)
-            tf = sum(values.values())
+            matches = row.term.matches(doc, self.weights)
+            tf = sum(match.gain for match in matches)
             share = float(row.contributions(tf)) / tf / norm if tf > 0 else 0.0
             traces += [
                 ClauseTrace(
                     clause=row.query.label(),
-                    field=names[field],
+                    field=names[match.field],
                     df=row.df,
                     idf=row.idf,
                     boost=row.query.boost,
-                    tf=value,
-                    contribution=value * share,
+                    tf=match.gain,
+                    contribution=match.gain * share,
                     weight=row.weight / norm,
                     unboosted=row.idf / plain,
-                    words=words.get(field, {}),
+                    words=match.words,
                 )
-                for field, value in values.items()
+                for match in matches
             ]
         return tuple(traces)
 

@@ -11,7 +11,7 @@ from rye.cluster.query import Clause, compile_query, unscored
 from rye.errors import UnavailableError
 from rye.search.matching import bound
 from rye.search.matching.bind import Context, bind
-from rye.search.reading.binder import bind_filters
+from rye.search.reading.binder import bind_filter
 from rye.trust.trust_set import TrustSet
 
 
@@ -141,6 +141,6 @@ def test_what_a_cluster_cannot_know_is_refused_by_name(text: str, words: str) ->
 
 def test_filters_are_conditions_too() -> None:
     """Those of the ``filters`` argument."""
-    (node,) = bind_filters({"status": "!draft"}, frozenset({"status"}))
+    node = bind_filter("status", "!draft", frozenset({"status"}))
     none = unscored({"bool": {"must_not": [unscored({"term": {"entry": "status\0draft"}})]}})
     assert sent(node) == {"bool": {"must": [none, unscored({"prefix": {"entry": "status\0"}})]}}

@@ -15,8 +15,8 @@ from rye.search.contract.request import Request, make_request
 from rye.search.matching import bound
 from rye.search.matching.bind import Context, bind
 from rye.search.matching.positions import PositionBudget
-from rye.search.matching.predicates import States
 from rye.search.scoring.score import Evaluation
+from rye.search.states.states import States
 from rye.trust.trust_set import TrustSet
 from tests.support.signed import NOW
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from rye.index.build.reader import Part, Reader
 from rye.items.relations import KIND_NUMBER
-from rye.search.matching.graph import graph_of
+from rye.search.states.graph import graph_of
 from rye.trust.model import Signature, Verdict
 
 _SUPERSEDED_BY = KIND_NUMBER["superseded_by"]

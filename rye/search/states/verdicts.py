@@ -9,21 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import re
-from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rye.index.segment.segment import Segment
-from rye.index.storage import container
-from rye.index.storage.arrays import Array, Arrays, pack
-from rye.index.storage.cache_folder import try_remove
-from rye.index.storage.container import Container, DamagedError
+from rye.index.storage.arrays import Array, Arrays, pack_strings
+from rye.index.storage.container import cached_arrays
 from rye.index.storage.terms import Strings
 from rye.items.model import TYPE_NAMES
 from rye.spaces.lists import list_key
@@ -40,29 +36,27 @@ logger = logging.getLogger(__name__)
 VERDICT_NAMES = tuple(str(verdict) for verdict in Verdict)
 VERDICT_NUMBER = {name: number for number, name in enumerate(VERDICT_NAMES)}
 
-
-_NEVER: Final = 1e12
-
 MAX_COLUMNS = 4
 """Trust sets whose verdicts are kept for a segment: people, CI and ``--trust`` alternate between a few."""
+
+_NEVER: Final = 1e12
 
 
 class VerdictColumn(NamedTuple):
     """The verdict number of each document, and the number of its signer in ``signers``; shape ``(docs,)`` each.
 
-    Certificates become valid and expire without a change of the trust set, so the verdicts hold only after ``since``
-    and until ``until``, in seconds since 1970.
+    Certificates become valid and expire without a change of the trust set, so the verdicts hold only in ``period``,
+    shape ``(2,)``: after the first and until the second moment, in seconds since 1970.
     """
 
     verdicts: npt.NDArray[np.uint8]
     signer_of: npt.NDArray[np.int32]
     signers: Strings
-    since: float
-    until: float
+    period: Array
 
     def holds_at(self, now: datetime) -> bool:
         """Return whether the verdicts are valid at a moment."""
-        return self.since < now.timestamp() <= self.until
+        return _holds(self.period, now)
 
 
 def verdict_column(path: Path, segment: Segment, root: Root, *, trust: TrustSet, now: datetime) -> VerdictColumn:
@@ -75,21 +69,23 @@ def verdict_column(path: Path, segment: Segment, root: Root, *, trust: TrustSet,
         trust: The keys.
         now: The time for which expiry is judged.
     """
-    try:
-        file = Container(path)
-        arrays = {name: file.array(name) for name in ("verdicts", "signer_of", "signer.offsets")}
-        column = _column(arrays, file.buffer("signer.buffer"), file.meta["since"], file.meta["until"])
-    except (DamagedError, KeyError, TypeError, ValueError):
-        column = None
-    if column is None or len(column.verdicts) != segment.docs or not column.holds_at(now):
-        arrays, (since, until) = _judge_all(segment, root, trust, now), _period(segment, trust, now)
-        _keep(path, arrays, {"since": since, "until": until})
-        _remove_oldest(path)
-        column = _column(arrays, memoryview(arrays["signer.buffer"].tobytes()), since, until)
-    return column
+    arrays = cached_arrays(
+        path,
+        of=f"verdicts on {segment.docs}",
+        make=lambda: {**_judge_all(segment, root, trust, now), "period": _period(segment, trust, now)},
+        holds=lambda arrays: _holds(arrays["period"], now),
+        keep=lambda: _remove_oldest(path),
+    )
+    signers = Strings(arrays["signer.offsets"], arrays["signer.buffer"].data)
+    return VerdictColumn(arrays["verdicts"], arrays["signer_of"], signers, arrays["period"])
 
 
-def _period(segment: Segment, trust: TrustSet, now: datetime) -> tuple[float, float]:
+def _holds(period: Array, now: datetime) -> bool:
+    since, until = period.tolist()
+    return bool(since < now.timestamp() <= until)
+
+
+def _period(segment: Segment, trust: TrustSet, now: datetime) -> Array:
     """Return the period around a moment in which no certificate becomes valid or expires."""
     certificates = {der for evidence in segment.evidence.kinds()[1] for der in evidence.proof[1:]}
     roots = (entry.public for entry in trust.entries)
@@ -97,7 +93,7 @@ def _period(segment: Segment, trust: TrustSet, now: datetime) -> tuple[float, fl
     moments = [moment.timestamp() for moment in moments_of(certificates)] if certificates else []
     at = now.timestamp()
     since = max((moment for moment in moments if moment < at), default=0.0)
-    return since, min((moment for moment in moments if moment >= at), default=_NEVER)
+    return np.asarray([since, min((moment for moment in moments if moment >= at), default=_NEVER)])
 
 
 def _remove_oldest(path: Path) -> None:
@@ -123,23 +119,7 @@ def column_name(root: Root, trust: TrustSet, digest: str) -> str:
     return hashlib.sha256(repr(facts).encode("utf-8", "backslashreplace")).hexdigest()[: len(digest)]
 
 
-def _column(arrays: Mapping[str, Array], buffer: memoryview, since: float, until: float) -> VerdictColumn:
-    signers = Strings(arrays["signer.offsets"], buffer)
-    return VerdictColumn(arrays["verdicts"], arrays["signer_of"], signers, float(since), float(until))
-
-
-def _keep(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
-    """Write arrays for later processes; if that fails, they are computed again each time."""
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    try:
-        container.write(temporary, arrays, meta)
-        temporary.replace(path)
-    except OSError as error:
-        logger.info("%s not kept: %s", path.name, error)
-        try_remove(temporary)
-
-
-def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> dict[str, Array]:
+def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> Arrays:
     """Judge every document that a trusted key may have signed, and one example of each kind of other evidence.
 
     A verdict on a signature of an untrusted key, or on a file without a valid one, depends on the evidence alone, and
@@ -170,30 +150,8 @@ def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> 
     # signers are numbered in order of appearance; on disk they are sorted
     signers = sorted(numbers)
     place = {name: at for at, name in enumerate(signers)}
-    offsets, buffer = pack(signers)
     return {
         "verdicts": rows[:, 0].astype(np.uint8),
         "signer_of": np.asarray([place[name] for name in numbers], np.int32)[rows[:, 1]],
-        "signer.offsets": offsets,
-        "signer.buffer": np.frombuffer(buffer, np.uint8),
+        **pack_strings("signer", signers),
     }
-
-
-def cached_arrays(path: Path, names: Sequence[str], *, of: str, make: Callable[[], Arrays]) -> Arrays:
-    """Return arrays that take long to compute: mapped from ``path``, or computed and written there.
-
-    Args:
-        path: Their file, which is replaced if its content depends on other values.
-        names: The names of the arrays.
-        of: A text that names everything they depend on.
-        make: Computes them.
-    """
-    try:
-        file = Container(path)
-        if file.meta["of"] == of:
-            return {name: file.array(name) for name in names}
-    except (DamagedError, KeyError, TypeError, ValueError, OverflowError) as error:
-        logger.info("%s is made anew: %s", path.name, error)
-    arrays = make()
-    _keep(path, arrays, {"of": of})
-    return arrays

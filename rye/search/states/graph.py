@@ -27,25 +27,25 @@ import numpy as np
 
 from rye.index.build.reader import Part, Reader
 from rye.index.segment.edges import UNSURE, EdgeColumns, Keys
-from rye.index.segment.verdict_cache import cached_arrays
 from rye.index.storage.arrays import (
     Arrays,
     Bools,
     Ints,
     ends_of,
     group_starts,
+    mask,
     pack_strings,
     ranges,
     ranked,
     smallest,
     unique,
 )
+from rye.index.storage.container import cached_arrays
 from rye.index.storage.terms import Strings
 from rye.index.text.schema import fold_values
 from rye.items.model import TYPE_NUMBER
 from rye.items.references import BY_NAME, TYPE_BITS, TYPED
 from rye.items.relations import KIND_NUMBER
-from rye.search.matching.docset import mask
 from rye.spaces.bundles import is_own
 
 MAX_CANDIDATES = 10
@@ -62,10 +62,6 @@ _ANY_TYPE: Final = np.uint64((1 << TYPE_BITS) - 1)
 _MENTIONS: Final = KIND_NUMBER["mentions"]
 """The number of mentions. Imports have a greater number, references in metadata and steps a smaller one."""
 
-_ARRAYS: Final = (
-    *("item", "wins", "place.doc", "edge.doc", "edge.kind", "edge.line", "edge.target", "edge.low", "edge.high"),
-    *("into.starts", "into.edge", "wide.edge", "gone.offsets", "gone.buffer", "gone.starts", "gone.edge", *MASKS),
-)
 _TYPED_STARTS: Final = tuple(f"{name}:" for name in TYPE_NUMBER)
 _NOTHING: Ints = np.empty(0, np.int64)
 
@@ -123,7 +119,7 @@ class Graph:
         of = hashlib.sha256(repr((_RULES, self._listings)).encode("utf-8", "backslashreplace")).hexdigest()
         names = hashlib.sha256(repr([source for source, _ in self._listings]).encode()).hexdigest()[:_NAME]
         path = self._parts[0].file(_KEPT.format(names))  # one file per set of sources
-        return cached_arrays(path, _ARRAYS, of=of, make=lambda: resolve(self._parts, self._live))
+        return cached_arrays(path, of=of, make=lambda: resolve(self._parts, self._live))
 
     @property
     def size(self) -> tuple[int, int]:
@@ -421,7 +417,7 @@ class RelationWalk(NamedTuple):
     """The items and references that a walk reaches.
 
     Attributes:
-        edges: Numbers of references (:attr:`rye.search.matching.graph.Edges.numbers`), nearest first, then ascending.
+        edges: Numbers of references (:attr:`rye.search.states.graph.Edges.numbers`), nearest first, then ascending.
         distances: Steps from the item to the farther end of each reference, from 1.
         items: Steps to each item reached.
     """
