@@ -130,7 +130,7 @@ def _in_field(pattern: bound.TextPattern, field: str) -> Clause:
             return {"intervals": {f"t_{field}": {"match": window}}}
         case BoundNear():
             return _proximity(pattern, field)
-    joined = NOTHING if pattern.joined is None else _word(pattern.joined, field)
+    joined = NOTHING if pattern.joined is None else _in_field(pattern.joined, field)
     if len(pattern.parts) == 1:
         return any_of([_word(pattern.parts[0], field), joined])
     if pattern.misses:
@@ -182,7 +182,7 @@ def _row(phrase: BoundPhrase, field: str) -> Clause:
     parts = [_span(part, field) for part in phrase.parts]
     gaps = phrase.offsets[-1] - phrase.offsets[0] + 1 - len(parts)
     row = parts[0] if len(parts) == 1 else _spans(parts, gaps)
-    return row if phrase.joined is None else _choice([row, _span(phrase.joined, field)])
+    return row if phrase.joined is None else _choice([row, _row(phrase.joined, field)])
 
 
 def _span(part: Pattern, field: str) -> Clause:

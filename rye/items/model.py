@@ -196,6 +196,7 @@ class Item(Parsed):
         category: From metadata, else the folder part of the id.
         version: As written in the metadata, or in the ``metadata`` table of an Agent Skill, else empty.
         tags: From metadata, in order, without duplicates.
+        aliases: Other names of a note, from ``aliases`` or ``alias``; they are searched like its name.
         author: From the same places as the version.
         created, updated: ISO 8601 text as written (dates and datetimes normalised to ISO), else empty.
         declared: The subset of ``name``, ``category``, ``type`` and ``id`` that the file states about itself, for
@@ -211,6 +212,7 @@ class Item(Parsed):
     category: str = ""
     version: str = ""
     tags: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
     author: str = ""
     created: str = ""
     updated: str = ""
@@ -223,6 +225,7 @@ _DESCRIPTION = ("description", "tool_description", "summary")
 _VERSION = ("version",)
 _AUTHOR = ("author", "authors")
 _TAGS = ("tags", "keywords")
+ALIAS_KEYS = ("aliases", "alias")
 _CREATED = ("created", "created_at", "date")
 _UPDATED = ("updated", "updated_at", "modified", "modified_at", "last_modified", "last_updated")
 _NAME = ("name", "tool_name")
@@ -266,6 +269,7 @@ def assemble(draft: Draft, *, item_type: ItemType, item_id: str, envelope: RawEn
         category=text_of(meta.get("category")) or folder,
         version=_text(meta, _VERSION) or _text(more, _VERSION),
         tags=next((tags for key in _TAGS if key in meta and (tags := tags_of(meta[key]))), ()),
+        aliases=tuple(alias for key in ALIAS_KEYS if key in meta for alias in tags_of(meta[key])),
         author=_text(meta, _AUTHOR) or _text(more, _AUTHOR),
         created=iso(_text(meta, _CREATED)),
         updated=iso(_text(meta, _UPDATED)),

@@ -121,9 +121,10 @@ class ClauseExplainer:
     def _why_no_match(self, term: Term) -> str:
         query = term.query
         joined = query.pattern.joined if isinstance(query.pattern, bound.BoundPhrase) else None
+        together = {pattern.text for pattern in joined.parts} if joined else set()
         missing = [pattern.text for pattern, fields in term.terms_in(self.doc).items() if not fields]
         # The joined form of a compound is another way to match it, so it is not missing.
-        missing = [text for text in missing if joined is None or text != joined.text]
+        missing = [text for text in missing if text not in together]
         if not missing:
             return "its words are there, but not next to each other or near enough in one field"
         note = f"it does not have {', '.join(map(repr, missing[:_LISTED]))}"

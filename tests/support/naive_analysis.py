@@ -9,8 +9,11 @@ from functools import cache
 
 import Stemmer
 
-JOINERS = "_-./'"
-"""Characters that hold a chunk together and split it into parts; an apostrophe does so between letters."""
+JOINERS = "_-./',"
+"""Characters that hold a chunk together and split it into parts.
+
+An apostrophe does so between letters, and like a comma between thousands.
+"""
 
 SHARED_LETTERS = "〆ー〱〲〳〴〵〻〼々〇"
 """Letters that scripts without blanks share, whose names say nothing of a script."""
@@ -64,12 +67,15 @@ def visible(text: str) -> str:
 
 def nfkc(text: str) -> str:
     """Return what is seen of the text in normal form NFKC."""
-    return unicodedata.normalize("NFKC", visible(text.replace("’", "'")))
+    for written, read in (("’", "'"), ("‐", "-"), ("‑", "-")):
+        text = text.replace(written, read)
+    return unicodedata.normalize("NFKC", visible(text)).replace("İ", "I")
 
 
 def fold(text: str) -> str:
     """Return the form in which text is a term: NFKC, casefolded, NFKC again, cut."""
-    return nfkc("".join(filter(is_written, nfkc(text).casefold())))[:LONGEST_TERM]
+    small = nfkc(text).casefold().replace("ı", "i").replace("i̇", "i")
+    return nfkc("".join(filter(is_written, small)))[:LONGEST_TERM]
 
 
 def is_written(character: str) -> bool:
@@ -131,7 +137,12 @@ def joins(text: str, at: int) -> bool:
     """Tell whether a joiner stands at a place."""
     around = text[at - 1 : at] if at else "", text[at + 1 : at + 2]
     between = (around[0].isalpha() or unicodedata.category(around[0] or " ")[0] == "M") and around[1].isalpha()
-    return text[at] in JOINERS and (text[at] != "'" or between)
+    digits = [character in "0123456789" for character in f"{text}    "]
+    grouped = at and digits[at - 1] and digits[at + 1 : at + 5] == [True, True, True, False]
+    grouped = bool(grouped) and not (at > 3 and all(digits[at - 4 : at]))
+    if text[at] in "',":
+        return grouped or (text[at] == "'" and between)
+    return text[at] in JOINERS
 
 
 def sign_of(text: str, start: int, end: int, lead: str) -> str:
@@ -265,6 +276,34 @@ def joined_form(text: str) -> str | None:
     return found[0].joined[0][1] if len(found) == 1 and found[0].joined else None
 
 
+def has_capital_inside(run: str) -> bool:
+    """Tell whether a basic capital follows another letter that is none, or two of them are followed by small ones."""
+    is_letter = [each.isalnum() and not each.isdecimal() for each in run]
+    is_capital = ["A" <= each <= "Z" for each in run]
+    is_small = ["a" <= each <= "z" for each in run]
+    after_other = any(is_letter[at - 1] and not is_capital[at - 1] and is_capital[at] for at in range(1, len(run)))
+    fours = zip(is_capital, is_capital[1:], is_small[2:], is_small[3:], strict=False)
+    return after_other or any(map(all, fours))
+
+
+def identity(text: str) -> list[tuple[int, str]]:
+    """Return the joined form of each chunk of an identifier with the number of its first part; of other words nothing.
+
+    An identifier has an underscore, a dot or a capital inside; one that ends in a number is as well written apart, and
+    so is text without blanks.
+    """
+    runs = [(run, read_chunk(run)) for run, _ in raw_chunks(text) if run]
+    is_one = any(
+        len(chunk.parts) > 1
+        and not chunk.parts[-1].isdecimal()
+        and not any(is_unspaced(part[0]) for part in chunk.parts)
+        and ("_" in run or "." in run or has_capital_inside(run))
+        for run, chunk in runs
+    )
+    starts = [sum(len(chunk.parts) for _, chunk in runs[:number]) for number in range(len(runs))]
+    return [(start, join(chunk.parts)) for start, (_, chunk) in zip(starts, runs, strict=True)] if is_one else []
+
+
 def analyze(values: Sequence[str]) -> FieldText:
     """Return what a field holds; ``values`` has one entry for a plain field, any number for one of many values."""
     found: dict[str, list[int]] = {}
@@ -284,7 +323,7 @@ def analyze(values: Sequence[str]) -> FieldText:
 
 def plain(term: str) -> str:
     """Return a term without the accents of Latin, Greek and Cyrillic letters."""
-    others = dict(zip("ıøłđħŧðþæœ", ["i", "o", "l", "d", "h", "t", "d", "th", "ae", "oe"], strict=True))
+    others = dict(zip("øłđħŧðþæœ", ["o", "l", "d", "h", "t", "d", "th", "ae", "oe"], strict=True))
     pieces = unicodedata.normalize("NFD", "".join(others.get(character, character) for character in term))
     bare = "".join(piece for piece in pieces if not "\u0300" <= piece <= "\u036f")
     return unicodedata.normalize("NFC", bare) or term

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -144,7 +144,7 @@ def text_values(item: Item) -> dict[str, tuple[str, ...]]:
     """Return what stands in each text field of an item."""
     return {
         "title": (item.title,),
-        "name": (item.name,),
+        "name": (item.name, *aliases(item)),
         "description": (item.description,),
         "category": (item.category,),
         "content": (item.body,),
@@ -153,6 +153,13 @@ def text_values(item: Item) -> dict[str, tuple[str, ...]]:
         "symbols": tuple(symbol.name for symbol in item.symbols),
         "id": (item.id,),
     }
+
+
+def aliases(item: Item) -> Iterator[str]:
+    """Yield the other names that a note gives itself, in a list or separated by commas."""
+    for key in ("aliases", "alias"):
+        given = item.metadata.get(key, [])
+        yield from (str(each).strip() for each in (given.split(",") if isinstance(given, str) else given))
 
 
 def field_values(doc: NaiveDoc, docs: Sequence[NaiveDoc]) -> dict[str, tuple[str, ...]]:
@@ -170,7 +177,7 @@ def field_values(doc: NaiveDoc, docs: Sequence[NaiveDoc]) -> dict[str, tuple[str
         "signer": (doc.signer,),
         "is": tuple(sorted(states(doc, docs))),
     }
-    known = values | text_values(item)
+    known = values | text_values(item) | {"name": (item.name,)}
     filled = {field: tuple(value for value in found if value) for field, found in known.items()}
     return flatten(item.metadata) | filled
 

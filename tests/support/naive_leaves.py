@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from rye.errors import QueryError
@@ -16,6 +16,7 @@ from tests.support.naive_analysis import (
     can_be_searched,
     edits,
     fold,
+    identity,
     is_unspaced,
     is_word_character,
     joined_form,
@@ -43,12 +44,17 @@ class Run:
 
     ``joined`` holds the terms that stand for the whole run at one position; ``misses`` of the others but the first
     may hold other terms. With ``at_once`` all stand at the same position, as signs do.
+
+    An identifier of which the parts stand apart weighs ``apart``; in one of several chunks, the terms ``inside`` stand
+    at the beginning of each chunk where it does not.
     """
 
     positions: tuple[Mapping[str, float] | None, ...]
     joined: Mapping[str, float]
     misses: int = 0
     at_once: bool = False
+    apart: float = 1.0
+    inside: tuple[tuple[int, Mapping[str, float]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +162,8 @@ def _word(text: str, vocabulary: Vocabulary, most: int) -> Run:
         found = {term: 1.0 if term == part else 0.6 for term in vocabulary if stem(term) == stem(part)}
         positions.append(_cut(found, vocabulary, part, most))
     form = joined_form(text)
-    return Run(tuple(positions), {form: 1.0} if form else {})
+    run = Run(tuple(positions), {form: 1.0} if form else {})
+    return _as_identifier(run, [(number, {term: 1.0}) for number, term in identity(text)])
 
 
 def _fuzzy(text: str, distance: int | None, vocabulary: Vocabulary, most: int) -> Run:
@@ -170,7 +177,14 @@ def _fuzzy(text: str, distance: int | None, vocabulary: Vocabulary, most: int) -
         joined = _similar(form, distance, vocabulary, most) if form else {}
         return Run(tuple({part: 1.0} for part in several), joined, most_misses)
     positions = tuple(_similar(part, distance, vocabulary, most) for part in _searchable(text))
-    return Run(positions, _similar(form, distance, vocabulary, most) if form else {})
+    run = Run(positions, _similar(form, distance, vocabulary, most) if form else {})
+    forms = [(number, _similar(term, distance, vocabulary, most)) for number, term in identity(text)]
+    return _as_identifier(run, forms)
+
+
+def _as_identifier(run: Run, forms: Sequence[tuple[int, Mapping[str, float]]]) -> Run:
+    """Return a run in which the parts of an identifier weigh little apart; others have no forms."""
+    return replace(run, apart=0.05, inside=tuple(forms) if len(forms) > 1 else ()) if forms else run
 
 
 def _similar(part: str, distance: int | None, vocabulary: Vocabulary, cut_to: int) -> dict[str, float]:
@@ -322,6 +336,11 @@ def _run_places(run: Run, text: FieldText) -> dict[Place, float]:
         weight = min(weights)
         if run.misses:
             weight = held / len(weights) if weights[0] and held >= len(weights) - run.misses else 0.0
+        if run.inside:
+            together = min(weight, *(_best_at(terms, text, start + number) for number, terms in run.inside))
+            weight = max(weight * run.apart, together)
+        else:
+            weight *= run.apart
         whole = (weight, start if run.at_once else start + len(weights) - 1)
         joined = (_best_at(run.joined, text, start), start)
         if max(whole, joined)[0] > 0:

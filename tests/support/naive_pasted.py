@@ -88,7 +88,8 @@ def verbatim(text: str) -> ast.Node | None:
     if not 2 <= len(found) <= 256:
         return None
     words = text.split()
-    if len(words) == 1 and len(list(raw_chunks(text))) == 1:
-        return ast.Wildcard(f"*{join(found)}*") if "/" in text else None
+    if len(words) == 1:
+        is_path = "/" in text and len(list(raw_chunks(text))) == 1
+        return ast.Wildcard(f"*{join(found)}*") if is_path else None
     marked = any(character in SYMBOLS for character in text) or any(word.startswith("-") for word in words)
     return ast.Phrase(text) if marked or len(words) > FEW else None

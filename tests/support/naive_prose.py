@@ -116,6 +116,10 @@ class Sentence:
                     worth.setdefault(joined, 0.75 * brevity(joined))
         rounded = {text: round(value, 2) for text, value in worth.items()}
         nodes = [ast.Boost(ast.Word(text), value) if value != 1 else ast.Word(text) for text, value in rounded.items()]
+        small = [node for node in nodes if is_function_word(node.operand if isinstance(node, ast.Boost) else node)]
+        content = [node for node in nodes if node not in small]
+        if small and content:
+            return ast.And((group(ast.Or, content), ast.Or((ast.Everything(), *small))))
         return group(ast.Or, nodes or list(self.words))
 
     def readings(self, text: str) -> Iterator[tuple[str, float]]:

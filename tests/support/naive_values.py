@@ -73,9 +73,9 @@ def read_version(text: str) -> Version | None:
 
 
 def read_period(text: str) -> tuple[datetime, datetime] | None:
-    """Return the first moment of a date and the first moment after it, in UTC; a moment is its own end.
+    """Return the first moment of a date and the first moment after it, as written; a moment is its own end.
 
-    A year, a month and a day are whole periods. A date without a zone is in UTC.
+    A year, a month and a day are whole periods. Zones do not count.
     """
     text = text.strip()
     try:
@@ -84,8 +84,7 @@ def read_period(text: str) -> tuple[datetime, datetime] | None:
             start = datetime(int(year), int(month or 1), int(day or 1), tzinfo=UTC)
             return start, _end(start, "day" if day else "month" if month else "year")
         if _INSTANT.fullmatch(text):
-            moment = datetime.fromisoformat(text.upper())
-            moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+            moment = datetime.fromisoformat(text.upper()).replace(tzinfo=UTC)
             return moment, moment
     except (ValueError, OverflowError):
         return None

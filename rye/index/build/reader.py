@@ -19,7 +19,7 @@ import numpy.typing as npt
 from rye.index.build.store import LiveSegment, Snapshot
 from rye.index.storage.arrays import Bools, Ints, unique
 from rye.index.text.schema import HIDDEN_STATES, TEXT_FIELDS
-from rye.items.model import TYPE_NAMES
+from rye.items.model import ALIAS_KEYS, TYPE_NAMES
 from rye.spaces.model import Root
 
 Floats = npt.NDArray[np.float64]
@@ -206,6 +206,12 @@ class Reader:
     def hidden(self) -> dict[str, Ints]:
         """The live documents, ascending, in each state that is hidden by default."""
         return {state: self.having("is", state) for state in HIDDEN_STATES}
+
+    @cached_property
+    def alias_keys(self) -> tuple[str, ...]:
+        """The metadata keys in which its items state other names of theirs."""
+        ranges = {key: [part.segment.keyword_range(key) for part in self.parts] for key in ALIAS_KEYS}
+        return tuple(key for key, several in ranges.items() if any(low < high for low, high in several))
 
     @cached_property
     def withdrawn(self) -> Ints:

@@ -34,7 +34,7 @@ from rye.index.storage.terms import Strings
 logger = logging.getLogger(__name__)
 
 MAGIC = b"RYEARR01"
-FORMAT_VERSION = 28
+FORMAT_VERSION = 29
 FULL_CHECK_BYTES = 8 << 20
 """Files up to this size are checked completely whenever they are opened."""
 

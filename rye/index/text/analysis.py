@@ -43,6 +43,7 @@ VALUE_GAP = 100
 """Positions between two values of a field, so that no phrase spans them."""
 
 JOINERS = "_-./'"
+"""Characters that join parts; an apostrophe does so only between letters and between thousands, as a comma does."""
 
 _OPERATORS = "-> => <- <= >= == != === !== <=> && :: := += -= *= /= <> << >> ~> =~ !~ @> <@"
 OPERATORS = frozenset(_OPERATORS.split())
@@ -60,24 +61,29 @@ _BESIDE = f"[{re.escape(OPERATOR_SIGNS)}]"
 _OPERATOR = rf"(?<!{_BESIDE})(?:{'|'.join(map(re.escape, sorted(OPERATORS, key=len, reverse=True)))})(?!{_BESIDE})"
 _LED = r"(?<![\w\-./])(?:(?<![+#])\#|--?|\.)(?=[0-9]*[A-Za-z])[A-Za-z0-9]++(?!\w|[+#]|[\-./]++\w)"  # .net, -v, #tag
 _ENDED = r"(?:(?<=[A-Za-z0-9])(?:\+\+?|\#)(?![\w+#=]))?"
-_JOINED = r"(?:[_\-./]++|(?<=[A-Za-z])'(?=[A-Za-z]))"  # an apostrophe only joins letters
+_THOUSANDS = r"(?<=[0-9])(?<![0-9]{4})[,'](?=[0-9]{3}(?![0-9]))"  # 12,345 and 12'345
+_JOINED = rf"(?:[_\-./]++|(?<=[A-Za-z])'(?=[A-Za-z])|{_THOUSANDS})"
 _ASCII_CHUNK = re.compile(rf"({_OPERATOR}|{_LED}|[A-Za-z0-9]++(?:{_JOINED}[A-Za-z0-9]++)*+{_ENDED})")
 _ASCII = bytes(range(128))
 _MARKS = re.compile(r"(?:[^\w\x00-\x7f]|[\uff9e\uff9f]){32,}")
-_SPLIT = re.compile(r"[_\-./']+")
+_SPLIT = re.compile(r"[_\-./',]+")
 _VOWELS = re.compile(
     "[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
     "\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed]"
 )
 """Vowel signs and points of Hebrew and Arabic, which are seldom written, and the letter that only stretches a line."""
 
+_DOTTED_I, _DOTLESS_I, _DOT_ABOVE = "\u0130", "\u0131", "\u0307"
+"""The I of Turkish with a dot, whose small letter has no sign of its own; and the i without one, whose capital is I."""
+
+_SAME = (("\u2019", "'"), ("\u2010", "-"), ("\u2011", "-"), (_DOTTED_I, "I"))
+"""The typographic apostrophe, the typographic hyphens and the dotted I, with the characters they are read as."""
+
 _ACCENTS = re.compile(r"[\u0300-\u036f]+")
-_BASIC = str.maketrans(
-    {"\u0131": "i", "ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ŧ": "t", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe"}
-)
+_BASIC = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ŧ": "t", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe"})
 """Letters that do not decompose into a basic letter and an accent → their basic form."""
 
-ONE_JOINER = {ord("-"): "_", ord("."): "_", ord("'"): "_"}
+ONE_JOINER = {ord("-"): "_", ord("."): "_", ord("'"): "_", ord(","): "_"}
 _BEFORE_DIGITS = r"(?<=[A-Za-z][A-Za-z])(?=[0-9]++(?![A-Za-z0-9]))"
 _ACRONYM_ENDS = r"(?<=[A-Z])(?=[A-Z](?!s(?![A-Za-z]))[a-z])"  # HTTP|Server, but PDFs
 _ASCII_CAMEL = re.compile(rf"(?<=[a-z0-9])(?=[A-Z])|{_ACRONYM_ENDS}|{_BEFORE_DIGITS}")
@@ -110,7 +116,8 @@ def normalize(text: str) -> str:
     """Return the NFKC form without invisible characters; positions and character ranges refer to it."""
     if text.isascii():
         return text
-    text = text.replace("\u2019", "'")  # the typographic apostrophe
+    for char, same in _SAME:
+        text = text.replace(char, same)
     if len(text) <= MAX_TERM and unicodedata.is_normalized("NFKC", text) and not has_invisible(text):
         return text
     non_ascii = beyond_ascii(text)  # usually few, and all that matters below
@@ -118,7 +125,7 @@ def normalize(text: str) -> str:
         text = visible(text)
     if _MARKS.search(non_ascii) and any(map(_class, set(non_ascii))):
         text = _MARKS.sub(_in_order, text)
-    return unicodedata.normalize("NFKC", text)
+    return unicodedata.normalize("NFKC", text).replace(_DOTTED_I, "I")
 
 
 def beyond_ascii(text: str) -> str:
@@ -145,18 +152,21 @@ def fold(text: str) -> str:
 
 def fold_text(text: str) -> str:
     """Casefold normalized text and normalize it again, so that folding twice changes nothing."""
-    return text.lower() if text.isascii() else normalize(_VOWELS.sub("", text.casefold()))
+    if text.isascii():
+        return text.lower()
+    folded = text.casefold().replace(_DOTLESS_I, "i").replace(f"i{_DOT_ABOVE}", "i")
+    return normalize(_VOWELS.sub("", folded))
 
 
 @lru_cache(maxsize=64)
 def _chunk_pattern(marks: str, symbols: str) -> re.Pattern[str]:
     """Return the pattern of a chunk, with one group; ``marks`` belong to words, each of ``symbols`` is a chunk."""
     inside = re.escape(marks)
-    joined = r"(?:[_\-./]++|(?<=[^\W\d_])'(?=[^\W\d_]))"
+    joined = rf"(?:[_\-./]++|(?<=[^\W\d_])'(?=[^\W\d_])|{_THOUSANDS})"
     word = rf"[^\W_]++(?:{joined}[^\W_]++)*+"
     if marks:
         letters = rf"(?:[^\W_]|[{inside}])++"
-        joined = rf"(?:[_\-./]++|(?<=[^\W\d_])'(?=[^\W\d_])|(?<=[{inside}])'(?=[^\W\d_]))"
+        joined = rf"(?:[_\-./]++|(?<=[^\W\d_])'(?=[^\W\d_])|(?<=[{inside}])'(?=[^\W\d_])|{_THOUSANDS})"
         word = rf"{letters}(?:{joined}{letters})*+"
     symbol = f"[{re.escape(symbols)}]|" if symbols else ""
     return re.compile(rf"({_OPERATOR}|{symbol}{_LED}|{word}{_ENDED})")
@@ -416,7 +426,7 @@ def locate(chunk: str, most: int = MAX_LOCATED) -> tuple[Located, ...]:
 def _located(chunk: str) -> tuple[Located, ...]:
     tokens = analyze_chunk(chunk)
     # parts are searched from left to right, each after the previous one; ranges: by offset, the range of the part
-    lowered, cursor, ranges = chunk.casefold(), 0, dict[int, tuple[int, int]]()
+    lowered, cursor, ranges = chunk.casefold().replace(_DOTLESS_I, "i"), 0, dict[int, tuple[int, int]]()
     for token in tokens:
         if token.part:
             at = lowered.find(token.term, cursor) if len(lowered) == len(chunk) else -1

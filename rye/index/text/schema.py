@@ -81,6 +81,7 @@ def text_columns(items: Sequence[Item]) -> Iterator[tuple[int, list[str], Ints]]
 
 
 _SEVERAL: Mapping[str, Callable[[Item], Sequence[str]]] = {
+    "name": lambda item: (item.name, *item.aliases),
     "tags": attrgetter("tags"),
     "headings": lambda item: [section.heading_path[-1] for section in item.sections if section.heading_path],
     "symbols": lambda item: [symbol.name for symbol in item.symbols],
@@ -226,10 +227,10 @@ _PARTIAL = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 
 @lru_cache(maxsize=4096)
 def period(text: str) -> tuple[float, float] | None:
-    """Return the half-open period, in seconds since 1970 UTC, of an ISO date or datetime; None for any other text.
+    """Return the half-open period, in seconds since 1970, of an ISO date or datetime; None for any other text.
 
-    A year, month or day is the whole period. A datetime without a zone is UTC; it is one instant, whose period ends a
-    microsecond later.
+    A year, month or day is the whole period. A datetime is one instant, whose period ends a microsecond later. Its zone
+    does not count: whoever asks for a day means the day that the file states.
 
         >>> period("1970-01")
         (0.0, 2678400.0)
@@ -238,8 +239,7 @@ def period(text: str) -> tuple[float, float] | None:
     match = _PARTIAL.fullmatch(text)
     try:
         if match is None:
-            moment = datetime.fromisoformat(text)
-            moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+            moment = datetime.fromisoformat(text).replace(tzinfo=UTC)
             start = (moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()
             return start, start + 1e-6
         given = [int(group) for group in match.groups() if group]

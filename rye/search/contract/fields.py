@@ -68,7 +68,7 @@ TEXT_FIELDS: Mapping[str, TextField] = {
     known.name: known
     for known in (
         TextField("title", 7.0, 7.0, 0.5, 1, "title from the metadata or the first heading"),
-        TextField("name", 7.0, 7.0, 0.3, 1, "file name without extension"),
+        TextField("name", 7.0, 7.0, 0.3, 1, "file name without extension, and aliases"),
         TextField("description", 2.5, 4.7, 0.75, 1, "description from the metadata, else the first paragraph"),
         TextField("category", 2.0, 3.5, 0.3, 1, "category from the metadata, else the folder"),
         TextField("content", 4.0, 2.3, 0.75, 2, "the whole body", ("body",)),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import accumulate, chain, starmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,12 @@ from rye.search.contract.fields import (
 )
 from rye.search.matching import bound
 from rye.search.matching.expand import How, Pattern, automatic_distance
+
+APART = 0.05
+"""The weight of an occurrence of the parts of an identifier that are not written together."""
+
+_IDENTIFIER = re.compile(r"[_.]|[^\W\d_A-Z][A-Z]|[A-Z]{2}[a-z]{2}")
+"""Matches in what is written together for a reason; ``time-sharing`` and ``and/or`` are as well written apart."""
 
 _ATTACHED = re.compile(r"\w\*|\*\w|\w\?+\w")
 _LITERAL = re.compile(r"[/=:&]")
@@ -353,17 +360,32 @@ def _word_phrase(text: str, how: How, distance: int | None = None) -> bound.Boun
         return None
     if signs := _signs(text):
         return bound.BoundPhrase(tuple(Pattern(sign, How.EXACT) for sign in signs), (0,) * len(signs))
-    chunks = analysis.chunks(analysis.normalize(text))
-    parts = [part for chunk in chunks for segment in analysis.split_chunk(chunk) for part in segment]
+    pairs = [(chunk, analysis.split_chunk(chunk)) for chunk in analysis.chunks(analysis.normalize(text))]
+    chunks = [(chunk, list(chain.from_iterable(segments))) for chunk, segments in pairs if segments]
+    parts = list(chain.from_iterable([own for _, own in chunks]))
     patterns = tuple(Pattern(part, how, distance) for part in parts)
     offsets, misses = tuple(range(len(parts))), 0
-    if how is How.FUZZY and len(parts) > 1 and all(map(analysis.is_unspaced, parts)):
+    if len(parts) == 1:
+        return bound.BoundPhrase(patterns, offsets)
+    if how is How.FUZZY and all(map(analysis.is_unspaced, parts)):
         patterns = tuple(Pattern(part, How.EXACT) for part in parts)
         misses = automatic_distance(parts) if distance is None else distance
-    if len(parts) == 1 or len(chunks) > 1:
-        return bound.BoundPhrase(patterns, offsets, misses=misses)
-    form = Pattern(analysis.joined(parts), How.FUZZY if how is How.FUZZY else How.EXACT, distance)
-    return bound.BoundPhrase(patterns, offsets, form, misses)
+    apart = APART if any(starmap(_is_identifier, chunks)) else 1.0
+    how = How.FUZZY if how is How.FUZZY else How.EXACT
+    forms = tuple([Pattern(analysis.joined(own), how, distance) for _, own in chunks])
+    joined: bound.BoundPhrase | None = None
+    if len(chunks) == 1:
+        joined = bound.BoundPhrase(forms, (0,))
+    elif apart < 1.0:  # the parts in a row, and where a chunk begins its joined form
+        begins = accumulate([len(own) for _, own in chunks[:-1]], initial=0)
+        joined = bound.BoundPhrase((*patterns, *forms), (*offsets, *begins))
+    return bound.BoundPhrase(patterns, offsets, joined, misses, apart)
+
+
+def _is_identifier(chunk: str, parts: Sequence[str]) -> bool:
+    """Return whether a chunk is an identifier of several parts, which apart are something else."""
+    is_one = len(parts) > 1 and not parts[-1].isdecimal() and _IDENTIFIER.search(chunk)
+    return bool(is_one) and not any(map(analysis.is_unspaced, parts))
 
 
 def words_of(text: str) -> bound.BoundPhrase | None:
@@ -382,7 +404,7 @@ def _glob_phrase(pattern: str) -> bound.BoundPhrase | bound.BoundEverything | No
     kept = [offset for offset in range(first, last) if not stars[offset]]
     patterns = tuple(Pattern(pieces[offset], How.GLOB) for offset in kept)
     is_one = len(pieces) > 1 and not any(stars) and pattern.isascii() and _WILD.sub("", pattern).isalnum()
-    form = Pattern("".join(pieces), How.GLOB) if is_one else None
+    form = bound.BoundPhrase((Pattern("".join(pieces), How.GLOB),), (0,)) if is_one else None
     return bound.BoundPhrase(patterns, tuple(offset - first for offset in kept), form)
 
 

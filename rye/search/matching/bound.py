@@ -18,14 +18,16 @@ class BoundPhrase:
     """Parts at fixed offsets; a single part is a plain word.
 
     Attributes:
-        joined: Matches the parts written as one term.
+        joined: Matches the parts written together, as in an identifier.
         misses: How many parts may differ; the first must always match.
+        apart: The weight of an occurrence whose parts are not written together.
     """
 
     parts: tuple[Pattern, ...]
     offsets: tuple[int, ...]
-    joined: Pattern | None = None
+    joined: BoundPhrase | None = None
     misses: int = 0
+    apart: float = 1.0
 
     @property
     def is_single(self) -> bool:
@@ -57,7 +59,7 @@ def patterns(pattern: TextPattern) -> Iterator[Pattern]:
     if isinstance(pattern, BoundPhrase):
         yield from pattern.parts
         if pattern.joined is not None:
-            yield pattern.joined
+            yield from pattern.joined.parts
     elif isinstance(pattern, SloppyPhrase):
         yield from (Pattern(word, How.EXACT) for word in dict.fromkeys(pattern.words))
     else:

@@ -192,7 +192,11 @@ def _occurrences(pattern: BoundPhrase | SloppyPhrase, at: _Positions) -> Occurre
         occurrences = _mostly([at[part] for part in pattern.parts], pattern.offsets, pattern.misses)
     else:
         occurrences = consecutive([at[part] for part in pattern.parts], pattern.offsets)
-    return occurrences if pattern.joined is None else union([occurrences, at[pattern.joined]], by_start=True)
+    if pattern.joined is None:
+        return occurrences
+    if pattern.apart < 1.0:
+        occurrences = occurrences._replace(weights=occurrences.weights * pattern.apart)
+    return union([occurrences, _occurrences(pattern.joined, at)], by_start=True)
 
 
 def _survivors(phrase: SloppyPhrase, at: _Positions) -> list[Ints]:
@@ -231,7 +235,7 @@ def _candidates(pattern: TextPattern, postings: Mapping[Pattern, TermPostings]) 
         return shared([postings[Pattern(word, How.EXACT)].distinct() for word in dict.fromkeys(pattern.words)])
     needed = pattern.parts[:1] if pattern.misses else pattern.parts
     parts = shared([postings[part].distinct() for part in dict.fromkeys(needed)])
-    return parts if pattern.joined is None else unique(parts, postings[pattern.joined].distinct())
+    return parts if pattern.joined is None else unique(parts, _candidates(pattern.joined, postings))
 
 
 class PositionLeaf:

@@ -87,6 +87,8 @@ class TermPostings:
 
 def shared(several: list[Numbers]) -> Numbers:
     """Intersect several ascending arrays of distinct numbers."""
+    if len(several) == 1:
+        return several[0]
     few, *rest = sorted(several, key=len)
     for many in rest:
         few = few[look_up(many, few)[1]]

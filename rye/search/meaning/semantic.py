@@ -430,8 +430,7 @@ class SemanticSearch:
         keyword = np.zeros(len(docs))
         if evaluation.scored():
             keyword = keyword_score(evaluation.scores(docs), evaluation.coverage(docs))
-        if not self.request.relax:
-            keyword *= evaluation.docs().mask[docs]
+        keyword *= evaluation.docs().mask[docs]
         return fuse(mode.fusion, similarity, keyword, threshold)
 
     def notes(self) -> Iterator[str]:

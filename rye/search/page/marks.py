@@ -42,6 +42,9 @@ _KINDS = bytes(
 )
 """0 outside a chunk, 1 for a small letter, 2 for a capital, 3 for what else may begin or end a part of a word."""
 
+_THOUSANDS = re.compile(rb",(?=[0-9]{3}(?![0-9]))")
+"""A comma that may stand between thousands, in which case it joins them."""
+
 _KEPT = bytes(code not in _JOINERS for code in range(256))
 _SHARED = 4
 """Terms that begin with the same characters, so many, are searched for at once: forms of one word do."""
@@ -105,6 +108,7 @@ class _JoinedTexts:
     def __init__(self, text: str) -> None:
         self._text = text
         self.blanked: list[tuple[int, _Chunk]] = []
+        special = list[int]()
         if text.isascii():
             self._bytes = bytearray(f"{text}\n".encode("ascii"))
         else:
@@ -112,7 +116,8 @@ class _JoinedTexts:
             non_ascii = (codes > 0x7F).nonzero()[0]
             self._bytes = bytearray(codes.astype(np.uint8).tobytes())
             np.frombuffer(self._bytes, np.uint8)[non_ascii] = ord("?")
-            self._read_around(_not_signs(codes[non_ascii], non_ascii).tolist())
+            special = _not_signs(codes[non_ascii], non_ascii).tolist()
+        self._read_around(sorted([*special, *(match.start() for match in _THOUSANDS.finditer(self._bytes))]))
         self._read_around(list(_long_chunks(bytes(self._bytes.translate(_SHAPES)))))
         self.raw = self._bytes.decode()
 

@@ -46,11 +46,12 @@ def referred_to(reader: Reader, text: str) -> tuple[Ints, str]:
         The live documents, ascending, and the name the text was read as; empty if the text names them directly.
     """
     docs = named_by(reader, text)
-    if len(titled := named_by(reader, text, ("title",))):
-        docs = unique(docs, np.setdiff1d(titled, reader.withdrawn))  # a title does not bring these up
+    if len(titled := named_by(reader, text, ("title", *reader.alias_keys))):
+        docs = unique(docs, np.setdiff1d(titled, reader.withdrawn))  # a title or alias does not bring these up
     if not len(docs):
         docs = unique(np.empty(0, np.int64), *(_equal(reader, fold_value(name)) for name in _as_names(text)))
-    for spelling in spellings(text) if not len(docs) and ("/" in text or ":" in text) else ():
+    path = text.replace("\\", "/")  # as Windows writes it
+    for spelling in spellings(path) if not len(docs) and ("/" in path or ":" in path) else ():
         named = _equal(reader, fold_value(spelling.name)).tolist()
         if files := [doc for doc in named if reader.path_of(doc).casefold().endswith(spelling.suffix)]:
             return np.asarray(files, np.int64), spelling.name

@@ -25,7 +25,7 @@ from rye.search.matching.expand import How, Pattern, document_frequencies, edits
 from rye.search.matching.positions import PositionBudget
 from rye.search.matching.term import Term
 from rye.search.reading.reading import Reading
-from rye.search.reading.words import FUNCTION_WORDS
+from rye.search.reading.words import FUNCTION_WORDS, is_function_word
 
 FULL_LENGTH = 6
 """A word of this many letters has full weight, a shorter one its share. One typo per this many letters is corrected."""
@@ -137,8 +137,8 @@ class Dictionary:
         """Return whether items have every part of a word at any place, maybe inflected, or its joined form."""
         if text not in self._known:
             run = words_of(text)
-            joined = run is not None and run.joined is not None and self._has_exactly(run.joined.text)
-            self._known[text] = joined or all(
+            together = run.joined.parts if run is not None and run.joined is not None else ()
+            self._known[text] = (len(together) == 1 and self._has_exactly(together[0].text)) or all(
                 self._has_exactly(part.text) or (part.how is not How.EXACT and self.frequency(part.text))
                 for part in (run.parts if run is not None else ())
             )
@@ -211,8 +211,17 @@ def relax(words: Mapping[ast.Word, int], dictionary: Dictionary, *, forgiving: b
         ast.Word(text, spans[text]) if weight == 1.0 else ast.Boost(ast.Word(text, spans[text]), weight)
         for text, weight in ((text, round(weight, 2)) for text, weight in weights.items())
     ]
-    query = nodes[0] if len(nodes) == 1 else ast.Or(tuple(nodes or words))
-    return Relaxed(query, corrected, certainty, tuple(dict.fromkeys(missing)), tuple(words))
+    return Relaxed(_any_of(nodes or [*words]), corrected, certainty, tuple(dict.fromkeys(missing)), tuple(words))
+
+
+def _any_of(nodes: Sequence[ast.Node]) -> ast.Node:
+    """Return the OR of some words. Words without content add to the score of an item that has another one."""
+    small, words = list[ast.Node](), list[ast.Node]()
+    for node in nodes:
+        (small if is_function_word(node.operand if isinstance(node, ast.Boost) else node) else words).append(node)
+    if not words or not small:
+        return nodes[0] if len(nodes) == 1 else ast.Or(tuple(nodes))
+    return ast.And((_any_of(words), ast.Or((ast.Everything(), *small))))
 
 
 def _pieces(text: str, dictionary: Dictionary) -> list[str]:

@@ -59,8 +59,9 @@ def verbatim(text: str) -> ast.Node | None:
     if not 1 < len(parts) <= MAX_PHRASE:
         return None
     words = text.split()
-    if len(words) == 1 and len(analysis.chunks(analysis.normalize(text))) == 1:
-        return ast.Wildcard(f"*{escape(analysis.joined(parts))}*") if "/" in text else None
+    if len(words) == 1:  # its parts are searched in a row anyway
+        is_path = "/" in text and len(analysis.chunks(analysis.normalize(text))) == 1
+        return ast.Wildcard(f"*{escape(analysis.joined(parts))}*") if is_path else None
     return ast.Phrase(text) if len(words) > SENTENCE or _SYMBOL.search(text) else None
 
 
