@@ -30,7 +30,7 @@ from rye.search.page.page import Hit, Hydrator, Page, PageBuilder
 from rye.search.reading.attempts import ANY_LIMIT, AS_WRITTEN, Stage, any_stage, enough_for, stages
 from rye.search.reading.binder import Binder
 from rye.search.reading.named_items import named_inside, referred_to
-from rye.search.reading.reading import Reading, read
+from rye.search.reading.reading import Kind, Reading, read, request_in
 from rye.search.reading.relax import Dictionary
 from rye.search.reading.suggest import FEW, Notes, answerable, did_you_mean
 from rye.search.reading.words import verbatim, visible_query
@@ -74,12 +74,14 @@ class Answer(NamedTuple):
 
     Attributes:
         request: The request in the mode that answers.
+        reading: How the query is read in that mode.
         matched: The items.
         top: The first of them.
         notes: Sentences on the mode, such as why keywords answer.
     """
 
     request: Request
+    reading: Reading
     matched: MatchedPage
     top: Top
     notes: tuple[str, ...] = ()
@@ -162,15 +164,16 @@ class Search:
         request, reading = self.request, self.read()
         asked = known_facets(request.facets, self.context.metadata_keys()) if request.facets else ()
         answer = self.answer(reading, self.allowed())
+        reading = answer.reading
         notes = Notes(request, reading, answer.reachable(), self.binder.conditions, self._count, self._passing)
         warnings = self.warnings(reading, *self.explained(answer), *notes, *answer.notes)
         facets = count_facets(self.reader, self.states, answer.top.reachable.numbers, asked) if asked else {}
-        facts: dict[str, Any] = {"did_you_mean": self._suggestion(answer, reading), "facets": facets}
+        facts: dict[str, Any] = {"did_you_mean": self._suggestion(answer), "facets": facets}
         return self.respond(answer, request.query, answer.matched.stage, warnings, **facts)
 
-    def _suggestion(self, answer: Answer, reading: Reading) -> str:
+    def _suggestion(self, answer: Answer) -> str:
         """Return a query that may find more, or an empty string."""
-        stage, total = answer.matched.stage, answer.reachable()
+        reading, stage, total = answer.reading, answer.matched.stage, answer.reachable()
         if answer.matched.similar:
             return self._corrected(reading) if reading.is_bag and reading.forgiving else ""
         if stage == "any":
@@ -242,11 +245,17 @@ class Search:
 
     def answer(self, reading: Reading, allowed: Docs) -> Answer:
         """Return the answer among the items that scope and filters allow, by similarity if the mode uses it."""
-        request, notes = self._in_mode(reading, allowed)
+        prose = self._as_prose(reading, allowed) if reading.kind is Kind.EXPRESSION else reading
+        request, notes = self._in_mode(prose, allowed)
         answer: Answer | None = None
         if request.mode.name != "keyword":
-            answer, notes = self._by_meaning(request, reading, allowed)
-        return answer or self.ordered(self._by_words(reading, allowed), request)._replace(notes=notes)
+            answer, notes = self._by_meaning(request, prose, allowed)
+        return answer or self.ordered(self._by_words(reading, allowed), request, reading)._replace(notes=notes)
+
+    def _as_prose(self, reading: Reading, allowed: Docs) -> Reading:
+        """Return the words of a pasted request that finds nothing as written, to search by meaning, or the reading."""
+        words = request_in(reading)
+        return words if words and not self.evaluate(reading.main, reading).docs() & allowed else reading
 
     def _by_words(self, reading: Reading, allowed: Docs) -> MatchedPage:
         """Return the matches of the first stage with enough hits."""
@@ -323,7 +332,7 @@ class Search:
                 exact = shown
         return MatchedPage(stage, evaluation, docs, exact, hidden, replaced, notes, similar)
 
-    def ordered(self, matched: MatchedPage, request: Request) -> Answer:
+    def ordered(self, matched: MatchedPage, request: Request, reading: Reading) -> Answer:
         """Return the matches of a stage with the first of them in order."""
         similar = matched.similar
         order = Order(
@@ -334,7 +343,7 @@ class Search:
             ANY_LIMIT if matched.stage == "any" and not self._for_parts else None,
         )
         scores: Callable[[Ints], Floats] | None = similar.scores if similar else None
-        return Answer(request, matched, top(matched.evaluation, matched.docs, order, similar=scores))
+        return Answer(request, reading, matched, top(matched.evaluation, matched.docs, order, similar=scores))
 
     def hide(self, docs: Docs) -> tuple[Docs, dict[str, int]]:
         """Remove superseded, deprecated and yanked items, and count them by state."""
@@ -426,7 +435,7 @@ class Search:
             except UnavailableError as error:
                 notes = (*notes, f"not re-ranked: {error.message}")
         matched = self.matched(request.mode.name, scores.evaluation, docs, exact, notes=refers, similar=scores)
-        answer = self.ordered(matched, request)
+        answer = self.ordered(matched, request, reading)
         if not answer.total and not matched.hidden and not request.mode.narrows:
             return None, (*notes, semantic.fallback(scores.why_no_hit()))
         return answer._replace(notes=notes), ()

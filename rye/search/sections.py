@@ -108,8 +108,7 @@ class SectionSearch:
             ArgumentError: An argument does not fit the items.
         """
         request, search = self.request.search, self._search
-        reading = search.read()
-        answer = search.answer(reading, search.allowed())
+        answer = search.answer(search.read(), search.allowed())
         hydrator = search.page_builder(answer.matched.evaluation).hydrator._replace(read=search.context.read)
         sections = _Sections(self.request, answer, hydrator)
         found = sections.found()
@@ -122,7 +121,7 @@ class SectionSearch:
             offset=request.offset,
             next_offset=end if end < len(found) else None,
             chars=sum(len(hit.text) for hit in shown),
-            warnings=(*search.warnings(reading, *notes), *answer.matched.replaced),
+            warnings=(*search.warnings(answer.reading, *notes), *answer.matched.replaced),
             hidden=answer.matched.hidden,
             **facts_of(request, answer.matched.similar),
         )

@@ -125,7 +125,9 @@ class SimilarSearch:
         allowed = search.allowed() & ~Docs(search.reader.size, numbers=np.asarray(sorted(own), np.int64))
         scores = None if search.request.mode.name == "keyword" else self._scores(part, local, allowed, evaluation)
         docs = scores.hits() if scores else evaluation.docs() & allowed
-        answer = search.ordered(search.matched("similar", evaluation, docs, similar=scores), search.request)
+        answer = search.ordered(
+            search.matched("similar", evaluation, docs, similar=scores), search.request, search.read()
+        )
         return search.respond(answer, f"{kind}:{item_id}", "similar", self._warnings)
 
     def _scores(self, part: Part, local: int, allowed: Docs, evaluation: Evaluation) -> SemanticScores | None:

@@ -13,7 +13,7 @@ from rye import query
 from rye.index.storage.terms import escape
 from rye.index.text import analysis
 from rye.query import ast
-from rye.search.reading.reading import BAG, FEW, Kind, Reading
+from rye.search.reading.reading import BAG, FEW, NO_MATCH, Kind, Reading
 from rye.search.reading.relax import Dictionary
 from rye.search.reading.words import all_of, is_function_word, with_content
 
@@ -171,7 +171,6 @@ def _has_parts(text: str) -> bool:
     return len(parts := analysis.parts(text)) > 1 or (bool(parts) and analysis.has_signs(text))
 
 
-_NONE = "no item matches the query as written"
 _PARTIAL = "every word; showing the best partial matches"
 
 _PARTS = Attempt(
@@ -184,7 +183,7 @@ _PARTS = Attempt(
 ATTEMPTS = (
     Attempt("all", tuple(Kind), _unless_faulty),
     Attempt("text", tuple(Kind), _if_faulty),
-    Attempt("text", BAG, _its_words, f"{_NONE}; showing items with its words"),
+    Attempt("text", BAG, _its_words, f"{NO_MATCH}; showing items with its words"),
     Attempt(
         "fuzzy",
         BAG,
@@ -205,13 +204,13 @@ ATTEMPTS = (
         "any",
         (Kind.EXPRESSION,),
         _any_word,
-        f"{_NONE}; operators are read as words: showing the best partial matches",
+        f"{NO_MATCH}; operators are read as words: showing the best partial matches",
     ),
     Attempt(
         "literal",
         (Kind.EXCLUDING,),
         _whole_text,
-        f"{_NONE}; showing items with its text, in which operators are read as words",
+        f"{NO_MATCH}; showing items with its text, in which operators are read as words",
     ),
 )
 """What is tried, from strict to broad."""

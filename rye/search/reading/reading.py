@@ -25,6 +25,7 @@ from rye.search.reading.options import chain_near, fuzz_field, fuzzed, is_near, 
 from rye.search.reading.words import (
     AUTO_WORDS,
     SENTENCE,
+    all_of,
     counted,
     is_request,
     operands_of,
@@ -33,6 +34,8 @@ from rye.search.reading.words import (
     without_punctuation,
     words_in,
 )
+
+NO_MATCH = "no item matches the query as written"
 
 Keys: TypeAlias = Callable[[], frozenset[str]]
 """Returns the metadata keys of the items."""
@@ -110,6 +113,18 @@ class Reading(NamedTuple):
         """
         is_long = self.is_bag and sum(self.words.values()) >= AUTO_WORDS and self.is_prose() and not self.fault
         return is_long and request.sort_by == "score" and request.level is None and not request.options["prefix"]
+
+
+def request_in(reading: Reading) -> Reading | None:
+    """Return the reading of a pasted request as plain words, whose operators are punctuation; None for other queries.
+
+    It holds only if the query finds nothing as written.
+    """
+    if reading.kind is not Kind.EXPRESSION or reading.conditions or not is_request(reading.text):
+        return None
+    note = f"{NO_MATCH}; operators are read as words"
+    warnings = (*reading.warnings, note)
+    return reading._replace(main=all_of(reading.words), kind=Kind.SENTENCE, bag=reading.words, warnings=warnings)
 
 
 def _kind_of(words: Mapping[ast.Word, int]) -> Kind:
