@@ -127,8 +127,10 @@ def source(item: Mapping[str, Any], key: str = "space") -> str:
 
 
 def standing_notes(item: Mapping[str, Any]) -> list[str]:
-    """Return what shadows an item, and its successor if it is superseded."""
+    """Return what shadows an item, the matching parts of a skill, and the successor of a superseded item."""
     notes = [f"shadowed by {', '.join(map(as_word, item['shadowed_by']))}"] if item.get("shadowed_by") else []
+    if parts := item.get("parts"):
+        notes.append(f"with {', '.join(map(as_word, parts))}")
     standing = lifecycle_label(item.get("states", ()), as_word(item.get("successor", "")))
     return [*notes, *filter(None, [standing])]
 

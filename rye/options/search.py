@@ -202,7 +202,7 @@ class _Loose(TypedDict, total=False):
         _distance(
             "Forgive typos, up to N in a word",
             parts=FuzzyParts,
-            brief="Allow typos: {enabled true, max_distance 1}.",
+            brief="Typos: {enabled true, max_distance 1}.",
             data='`{"enabled": true, "max_distance": 2}`: words may differ by up to that many letters, at most 2; '
             '`{"enabled": false}` forbids corrections',
             notes="by default depends on its length, at most 2",
@@ -214,7 +214,7 @@ class _Loose(TypedDict, total=False):
         Parameter(
             "Do not widen a query that finds nothing",
             True,
-            brief="Widen it if nothing has all words.",
+            brief="Widen if nothing matches.",
             data="A query of plain words that finds nothing is widened step by step",
             flags="--no-relax",
         ),
@@ -224,12 +224,22 @@ class _Loose(TypedDict, total=False):
 class _Hits(FilterOptions, _Ranked, _Loose, total=False):
     """All other options that decide which items are hits, and in which order."""
 
+    fold: Annotated[
+        bool,
+        Parameter(
+            "Show each matching file of a skill as a hit of its own",
+            True,
+            brief="One hit for a skill.",
+            data="The matching files of a skill are one hit, its `SKILL.md`, which names them in `parts`",
+            flags="--no-fold",
+        ),
+    ]
     sort_by: Annotated[
         str,
         _one_of(
             "`score`, `date` or `name`",
             *("score", "name", "date"),
-            brief="date: newest first.",
+            brief="date: newest.",
             notes="`date` puts the newest first and the undated last",
             flags="--sort",
             metavar="ORDER",
@@ -239,7 +249,7 @@ class _Hits(FilterOptions, _Ranked, _Loose, total=False):
         Mapping[str, str] | None,
         Parameter(
             "A query that this field must match; repeatable",
-            brief='A query for a field, as {"category": "core"}.',
+            brief='Queries of fields, as {"category": "core"}.',
             data='Field → further query, all of which must match, as in `{"category": "core"}`',
         ),
     ]
@@ -248,7 +258,7 @@ class _Hits(FilterOptions, _Ranked, _Loose, total=False):
         _distance(
             "All words within N words of each other, 1 to 1,000",
             parts=ProximityParts,
-            brief="Words must be near: {enabled true, max_distance 5}.",
+            brief="Words near: {enabled true, max_distance 5}.",
             data='`{"enabled": true, "max_distance": 5}`: words within that many positions of each other, 1 to 1,000',
         ),
     ]
@@ -269,7 +279,7 @@ class _Hits(FilterOptions, _Ranked, _Loose, total=False):
         Parameter(
             "1: title, name, id, description, category, tags; 2: body, headings, symbols; else both",
             choices=(1, 2),
-            brief="1: titles, names, tags; 2: the body.",
+            brief="1: titles, tags; 2: body.",
             hint="1 is title, name, id, description, category and tags; 2 is body, headings and symbols",
             shown="both",
         ),
@@ -287,7 +297,7 @@ class _Hits(FilterOptions, _Ranked, _Loose, total=False):
             "Factor of similarities by source: `project` (1.2), `user` (1.1), `system` (0.85); repeatable; semantic",
             parts=BoostParts,
             only=_BOOSTED,
-            brief="Factors of similarity by space, as {project: 1.2}.",
+            brief="Factors by space, as {project: 1.2}.",
             data='Semantic mode: the factor of the similarities of a source, as in `{"project": 1.2, "system": 1}`, '
             "above 0, up to 10; over the user's settings",
             shown="1.2, 1.1, 0.85",
@@ -321,7 +331,7 @@ class SearchOptions(_Scope, SpaceOptions, _Page, _Hits, total=False):
         Parameter(
             "Count all hits by these fields: `type,tag`",
             (),
-            brief="Count all matches by type, space, category, tag, verdict, signer or a metadata key.",
+            brief="Count by type, category, tag, verdict, signer or metadata key.",
             data="Fields whose values are counted over all matches: `type`, `space`, `category`, `tag`, `verdict`, "
             "`signer`, `bundle`, `format`, `client`, `installed-from`, `author`, `version`, metadata keys; `tag:25` "
             "lists up to 25; see `rye/looking-around`",

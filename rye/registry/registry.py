@@ -317,7 +317,7 @@ class Registry:
         check(LISTED, limit)
         page = MAX_LIMIT if limit is None else min(limit, MAX_LIMIT)  # the limit of one search
         given = {"scope": scope, "space": space, "limit": page, "offset": offset, "sort_by": sort_by, **options}
-        request = make_request("", {**given, "facets": _COUNTED})
+        request = make_request("", {**given, "facets": _COUNTED, "fold": False})
         return self._engine.pages(request._replace(limit=sys.maxsize if limit is None else limit))
 
     @takes(WhyOptions)

@@ -19,6 +19,7 @@ from rye.index.text.schema import HIDDEN_STATES
 from rye.query import ast
 from rye.search.context import SearchContext
 from rye.search.contract.fields import weights_for
+from rye.search.contract.fusion import NEAR
 from rye.search.contract.request import Request
 from rye.search.contract.results import SearchResponse
 from rye.search.matching import bound
@@ -88,21 +89,24 @@ class Answer(NamedTuple):
 
     @property
     def total(self) -> int:
-        """The number of items."""
-        return len(self.matched.docs)
+        """The number of hits."""
+        return self.top.total
 
     def reachable(self) -> int:
         """Return how many hits paging can reach."""
-        return min(self.total, ANY_LIMIT) if self.matched.stage == "any" else self.total
+        return min(self.top.total, ANY_LIMIT) if self.matched.stage == "any" else self.top.total
 
     def hits(self, start: int, stop: int) -> list[Hit]:
         """Return a slice of the hits, in order."""
         docs, scores = self.top.docs[start:stop].tolist(), self.top.scores[start:stop].tolist()
-        similar = self.matched.similar
-        return [
+        similar, folded = self.matched.similar, self.top.folded
+        hits = [
             Hit(doc, score, doc in self.top.exact, similar.of(doc) if similar else None)
             for doc, score in zip(docs, scores, strict=True)
         ]
+        if not len(folded.docs):
+            return hits
+        return [hit._replace(parts=folded.under(hit.doc), gain=folded.gain(hit.doc)) for hit in hits]
 
 
 def method_of(request: Request, similar: SemanticScores | None) -> str:
@@ -341,6 +345,7 @@ class Search:
             matched.exact,
             request.include_superseded,
             ANY_LIMIT if matched.stage == "any" and not self._for_parts else None,
+            request.options["fold"] and not self._for_parts,
         )
         scores: Callable[[Ints], Floats] | None = similar.scores if similar else None
         return Answer(request, reading, matched, top(matched.evaluation, matched.docs, order, similar=scores))
@@ -438,6 +443,8 @@ class Search:
         answer = self.ordered(matched, request, reading)
         if not answer.total and not matched.hidden and not request.mode.narrows:
             return None, (*notes, semantic.fallback(scores.why_no_hit()))
+        if scores.hybrid and not len(exact) and answer.top.scores.max(initial=0.0) < NEAR:
+            notes = (*notes, "no item is near the question; showing the best partial matches")
         return answer._replace(notes=notes), ()
 
     def _in_mode(self, reading: Reading, allowed: Docs) -> tuple[Request, tuple[str, ...]]:

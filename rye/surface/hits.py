@@ -80,8 +80,10 @@ def view_of(hit: Mapping[str, Any]) -> HitView:
 
 
 def hiding(item: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return, in words, the sources whose copy of the item is hidden by this one, and those whose copy hides it."""
-    pairs = (("shadows", item.get("shadows")), ("shadowed by", item.get("shadowed_by")))
+    """Return, in words, the sources whose copy is hidden by this item or hides it, and matching parts of the skill."""
+    below = f"{item['id']}/"
+    parts = [part.partition(":")[2].removeprefix(below) for part in item.get("parts", ())]
+    pairs = (("shadows", item.get("shadows")), ("shadowed by", item.get("shadowed_by")), ("with", parts))
     return tuple(f"{words} {', '.join(sources)}" for words, sources in pairs if sources)
 
 

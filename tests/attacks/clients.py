@@ -142,7 +142,7 @@ def folder_of_a_client_that_is_a_link(arena: Arena) -> None:
     (arena.sim.project / ".cursor/skills").symlink_to("/")
     main(["sign", "--yes", "--all", "--project", str(arena.sim.project)])
     assert (out / "skills/own/SKILL.md").read_text() == EVIL
-    assert {hit.id for hit in arena.sim.registry().search("", space="project").results} == {
+    assert {hit.id for hit in arena.sim.registry().search("", space="project", fold=False).results} == {
         "demo/hello",
         "pdf",
         "pdf/scripts/fill",

@@ -79,7 +79,7 @@ class Shop:
         """Return the same of a search in the index, which has the verdicts that ``rye verify`` has."""
         items = self.items()
         (verdict,) = {each["verdict"] for each in items.values()}
-        hits = self.sim.registry().search(f"is:{verdict}", space="project", limit=50).results
+        hits = self.sim.registry().search(f"is:{verdict}", space="project", limit=50, fold=False).results
         assert {f"{hit.type}:{hit.id}" for hit in hits} == set(items)
         return {hit.signature.code for hit in hits}
 
@@ -127,7 +127,7 @@ def test_every_file_of_a_skill_is_trusted_by_one_root(shop: Shop) -> None:
         ("O=Acme,CN=Signer", "Acme", "oms")
     }
     assert "under the root certificate of Acme" in shop.reason()
-    assert shop.sim.registry().search("signer:O=Acme*", space="project").total == 3
+    assert shop.sim.registry().search("signer:O=Acme*", space="project", fold=False).total == 3
 
 
 def test_root_certificate_in_the_bundle_is_no_harm_and_no_help(shop: Shop) -> None:
@@ -601,5 +601,5 @@ def test_verdicts_of_a_search_change_when_a_certificate_expires(shop: Shop, monk
         for module in ("engine", "state"):
             monkeypatch.setattr(f"rye.registry.{module}.system_clock", lambda now=now: now)
         for each in (registry, shop.sim.registry()):
-            hits = each.search(f"is:{verdict}", space="project").results
+            hits = each.search(f"is:{verdict}", space="project", fold=False).results
             assert [str(hit.signature.verdict) for hit in hits] == [verdict] * 3

@@ -84,10 +84,10 @@ BYTES = {
 STARTS = {
     "--help": (39, {"click"}),
     "verify": (94, {"click", "cryptography", "yaml"}),
-    "search release": (166, {"click", "cryptography", "numpy", "yaml"}),
+    "search release": (167, {"click", "cryptography", "numpy", "yaml"}),
     "hook claude": (151, {"click", "cryptography", "numpy", "yaml"}),
     "show knowledge:ops/item7": (150, {"click", "cryptography", "numpy", "yaml"}),
-    "list": (168, {"click", "cryptography", "numpy", "yaml"}),
+    "list": (169, {"click", "cryptography", "numpy", "yaml"}),
 }
 """A command in a new process: most modules of rye that it loads, and the large libraries that it may load."""
 

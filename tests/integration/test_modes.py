@@ -232,7 +232,8 @@ def test_auto_embeds_few_items_unasked(sim: SpaceSim, monkeypatch: pytest.Monkey
     assert registry.search(query).search_type == "hybrid"
     sim.write("project", "knowledge/more/0.md", "Another text.\n")
     found = registry.search(query)
-    assert (found.search_type, found.warnings) == ("hybrid", ())
+    far = "no item is near the question; showing the best partial matches"
+    assert (found.search_type, found.warnings) == ("hybrid", (far,))
     for number in range(9):
         sim.write("project", f"knowledge/more/{number}.md", f"Yet another {number}.\n")
     assert fell_back(registry.search(query), "9 of 16 items")

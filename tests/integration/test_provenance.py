@@ -41,18 +41,18 @@ def registry(tmp_path: Path) -> Registry:
 )
 def test_a_query_asks_where_skills_came_from(registry: Registry, query: str, ids: set[str]) -> None:
     """By the source as the record writes it; each file of the skill came from there."""
-    assert {hit.id for hit in registry.search(query).results} == ids
+    assert {hit.id for hit in registry.search(query, fold=False).results} == ids
 
 
 def test_hits_items_and_facets_say_where_skills_came_from(registry: Registry) -> None:
     """Each hit, the item itself, the facet, and why an item is no hit."""
-    found = registry.search("", scope="directive", facets="installed-from")
+    found = registry.search("", scope="directive", facets="installed-from", fold=False)
     sources = {hit.id: hit.installed_from for hit in found.results}
     assert sources == {"pdf": "acme/skills", "csv": "https://github.com/acme/tools#v3", "own": ""}
     assert found.facets["installed-from"].values == (("acme/skills", 1), ("https://github.com/acme/tools", 1))
     assert found.facets["installed-from"].missing == 1
     assert registry.get("directive:pdf").installed_from == "acme/skills"
-    assert registry.search("", filters={"installed-from": "ACME/skills"}).total == 2
+    assert registry.search("", filters={"installed-from": "ACME/skills"}, fold=False).total == 2
     assert "installed-from is acme/skills" in registry.why("installed-from:x", "directive:pdf").reasons[0].message
     assert {str(hit.signature.verdict) for hit in found.results} == {"unsigned"}
 

@@ -70,10 +70,14 @@ class Skills:
         report = registry.verify(str(self.folder))
         known = {each.ref: each.signature.code for each in report.items if each.id.split("/")[0] == within}
         found = {
-            f"{hit.type}:{hit.id}": hit.signature.code for hit in registry.search(f"skill:{within}", limit=50).results
+            f"{hit.type}:{hit.id}": hit.signature.code
+            for hit in registry.search(f"skill:{within}", limit=50, fold=False).results
         }
         loaded = {ref: registry.get(ref).signature.code for ref in known}
-        trusted = {f"{hit.type}:{hit.id}" for hit in registry.search(f"skill:{within} is:trusted", limit=50).results}
+        trusted = {
+            f"{hit.type}:{hit.id}"
+            for hit in registry.search(f"skill:{within} is:trusted", limit=50, fold=False).results
+        }
         assert known == found == loaded
         assert trusted == {ref for ref, code in known.items() if code == "ok"}
         return known

@@ -142,8 +142,13 @@ def test_every_reason_occurs(tmp_path: Path) -> None:
     sim.write("project", "knowledge/old.md", "---\nstatus: superseded\n---\n\n# Old\n\nOld builds.\n")
     for number in range(12):
         sim.write("project", f"knowledge/many/n{number}.md", f"# Zebra {number}\n\nZebras.\n")
+    for name in ("SKILL", "notes"):
+        file = sim.project / f".claude/skills/mill/{name}.md"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("# Mill\n\nFlour of the mill.\n", encoding="utf-8")
     registry = sim.registry()
     asked = {
+        "folded": registry.why("flour", "mill/notes"),
         "no-match": registry.why("servers", "knowledge:a", relax=False),
         "excluded": registry.why("deploy -builds", "a"),
         "field": registry.why("deploy", "a", fields={"title": "b"}),

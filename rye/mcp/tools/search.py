@@ -132,7 +132,7 @@ _OF_A_HIT = ("id", "name", "description", "category", "score", "type", "source",
 """Keys that every hit has; others only if they are not empty."""
 
 _RARER = (
-    *("line", "title", "bundle", "folder", "exact", "shadows", "shadowed_by", "states", "successor"),
+    *("line", "title", "bundle", "folder", "exact", "shadows", "shadowed_by", "states", "successor", "parts"),
     *("explain", "similarity", "hybrid"),
 )
 

@@ -30,6 +30,10 @@ SPREAD = 5.0
 """Factor of keyword scores, which vary less than cosines do; see ``rye/meaning``."""
 
 
+NEAR = 0.42
+"""The least best score of a hybrid answer that is about its question; see ``RANKING.md``."""
+
+
 class Fusion(NamedTuple):
     """The settings that combine two scores and exclude items. Scores are from 0 to 1."""
 

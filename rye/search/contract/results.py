@@ -88,6 +88,7 @@ class SearchResult(Report):
         similarity: Cosine in semantic and hybrid mode, never boosted; None without a vector.
         hybrid: In hybrid mode: the scores in percent, the nearest section, and the matching symbols with their lines.
         installed_from: The source that the installer of a skill recorded; nobody signed that record.
+        parts: ``type:id`` of the files of a skill that match as well, the best first; at most five.
     """
 
     id: str
@@ -119,6 +120,7 @@ class SearchResult(Report):
     similarity: float | None = None
     hybrid: HybridMatch | None = None
     installed_from: str = ""
+    parts: tuple[str, ...] = ()
 
     @property
     def ref(self) -> str:

@@ -19,6 +19,7 @@ from rye.items.names import spellings
 from rye.query import ast
 from rye.search.reading.relax import Dictionary
 from rye.search.reading.words import SENTENCE
+from rye.search.states.skills import skills_of
 
 _ENDS = "?!.,;: "
 _MARKS = frozenset('"\\')
@@ -99,6 +100,8 @@ def named_inside(reader: Reader, words: Mapping[ast.Word, int], dictionary: Dict
             if plain and (few or len(text) < LEAST_LETTERS or text.isdecimal()):
                 continue
             docs = named_by(reader, text)
+            if plain and len(docs) and (skills := skills_of(reader)):  # a plain word does not name a part of a skill
+                docs = docs[~skills.is_part[docs]]
             if len(docs) and (not plain or _is_rare(text, words, dictionary)):
                 groups.append(docs)
     return unique(*groups)

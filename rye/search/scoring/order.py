@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from rye.index.build.reader import Floats, Reader
 from rye.index.segment.docvalues import name_key
-from rye.index.storage.arrays import Ints, unique
+from rye.index.storage.arrays import Ints, group_starts, unique
 from rye.search.matching.docset import Docs
 from rye.search.scoring.score import Evaluation
+from rye.search.states.skills import Skills, skills_of
+
+T = TypeVar("T", float, Floats)
 
 _NOTHING: Ints = np.empty(0, np.int64)
+
+PART_SHARE = 0.2
+"""What the best part of a skill adds to the score of its ``SKILL.md``: this share of what is missing to 1."""
 
 
 class Order(NamedTuple):
@@ -26,6 +32,7 @@ class Order(NamedTuple):
         exact: Items that the query names; when sorting by score, they come first.
         withdrawn_last: Whether superseded, deprecated and yanked items come last when sorting by score.
         reach: How many hits paging can reach, the best by score; None for all.
+        folds: Whether the parts of a skill fold under it.
     """
 
     sort_by: str
@@ -33,6 +40,42 @@ class Order(NamedTuple):
     exact: Ints
     withdrawn_last: bool
     reach: int | None = None
+    folds: bool = False
+
+
+class Folded(NamedTuple):
+    """The matches of a query, each folded under one hit: the parts of a skill under it, any other under itself.
+
+    Attributes:
+        docs: Shape ``(n,)``: the matches, ascending.
+        hits: Shape ``(n,)``: the hit of each.
+        scores: Shape ``(n,)``: the score of each by itself.
+    """
+
+    docs: Ints
+    hits: Ints
+    scores: Floats
+
+    def under(self, hit: int) -> tuple[int, ...]:
+        """Return the other matches under a hit, the best first."""
+        own = np.flatnonzero((self.hits == hit) & (self.docs != hit))
+        return tuple(self.docs[own[np.argsort(-self.scores[own], kind="stable")]].tolist())
+
+    def hit_of(self, doc: int) -> int:
+        """Return the hit that a document is folded under; itself for a document that is no match."""
+        at = int(self.docs.searchsorted(doc))
+        return int(self.hits[at]) if at < len(self.docs) and self.docs[at] == doc else doc
+
+    def gain(self, hit: int) -> float:
+        """Return what the parts under a hit add to its score."""
+        under = self.under(hit)
+        if not under:
+            return 0.0
+        own, best = (float(self.scores[self.docs.searchsorted(doc)]) for doc in (hit, under[0]))
+        return _with_part(own, best) - own
+
+
+_UNFOLDED = Folded(_NOTHING, _NOTHING, np.empty(0))
 
 
 class Top(NamedTuple):
@@ -43,12 +86,16 @@ class Top(NamedTuple):
         scores: Shape ``(n,)``: their scores, rounded to four decimals.
         exact: The hits that the query names.
         reachable: The set of hits that paging can reach.
+        total: How many hits there are.
+        folded: Which matches are folded under which hits; empty if none are.
     """
 
     docs: Ints
     scores: Floats
     exact: frozenset[int]
     reachable: Docs
+    total: int
+    folded: Folded = _UNFOLDED
 
 
 def top(evaluation: Evaluation, matches: Docs, order: Order, *, similar: Callable[[Ints], Floats] | None = None) -> Top:
@@ -62,7 +109,14 @@ def top(evaluation: Evaluation, matches: Docs, order: Order, *, similar: Callabl
     """
     reader, exact = evaluation.reader, (Docs(matches.size, numbers=order.exact) & matches).numbers
     withdrawn = reader.withdrawn if order.withdrawn_last else _NOTHING
-    if similar is not None or len(withdrawn) or order.sort_by != "score":
+    skills = skills_of(reader) if order.folds else None
+    folded = _UNFOLDED
+    if skills:
+        docs = matches.numbers
+        scores, folded = _fold(skills, docs, (similar or evaluation.scores)(docs), exact)
+        docs = unique(folded.hits)
+        matches = Docs(matches.size, numbers=docs)
+    elif similar is not None or len(withdrawn) or order.sort_by != "score":
         docs = matches.numbers
         scores = (similar or evaluation.scores)(docs)
     else:
@@ -75,7 +129,32 @@ def top(evaluation: Evaluation, matches: Docs, order: Order, *, similar: Callabl
     if order.reach is not None and order.reach < len(matches):
         reachable = Docs(matches.size, numbers=np.sort(docs[best[: order.reach]]))
     best = best[: order.stop]
-    return Top(docs[best], scores[best], frozenset(order.exact.tolist()), reachable)
+    return Top(docs[best], scores[best], frozenset(order.exact.tolist()), reachable, len(matches), folded)
+
+
+def _fold(skills: Skills, docs: Ints, scores: Floats, exact: Ints) -> tuple[Floats, Folded]:
+    """Fold the parts of each skill under its ``SKILL.md``, or under the best of them if that does not match.
+
+    A part that the query names stays a hit of its own.
+
+    Returns:
+        The score of each hit, by ascending document, and what is folded under which.
+    """
+    own = np.isin(docs, exact)
+    skill, part = np.where(own, docs, skills.of[docs]), skills.is_part[docs] & ~own
+    order = np.lexsort((docs, -scores, part, skill))
+    first = group_starts(skill[order])
+    leads = order[first]  # of each skill: its SKILL.md, else the best part
+    hits = np.empty_like(docs)
+    hits[order] = docs[leads][first.cumsum() - 1]
+    others = np.where(part & (hits != docs), scores, 0.0)[order]
+    best = np.maximum.reduceat(others, first.nonzero()[0]) if len(docs) else others
+    raised = _with_part(scores[leads], best)
+    return raised[docs[leads].argsort(kind="stable")], Folded(docs, hits, scores)
+
+
+def _with_part(score: T, best: T) -> T:
+    return score + PART_SHARE * best * (1.0 - score)
 
 
 def ranked(reader: Reader, docs: Ints, scores: Floats, order: Order, *, withdrawn: Ints) -> Ints:
