@@ -39,6 +39,9 @@ _MOST_WAITING = 128
 _GARBAGE = 50_000
 """New objects after which a worker collects garbage: with Python's 700, indexing takes an eighth longer."""
 
+_LEFT_ALONE = 1.0
+"""Seconds after which a thread that does not end is left alone."""
+
 _POLL = 0.05
 """Seconds between two checks for cancellation while waiting."""
 
@@ -250,9 +253,13 @@ class Worker:
             self._unanswered.popleft().set_exception(BrokenPipeError("the helper has ended"))
 
     def dismiss(self) -> None:
-        """Kill the helper; its open requests fail."""
+        """Kill the helper; its open requests fail.
+
+        The thread ends with the helper, unless a signal interrupted whoever waited for an answer between taking a lock
+        and holding it: then nobody gives that lock back, and the thread is left to the end of the process.
+        """
         self._helper.kill()
-        self._thread.join()
+        self._thread.join(_LEFT_ALONE)
         self._helper.dismiss()
 
 

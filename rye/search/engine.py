@@ -443,7 +443,8 @@ class Search:
         answer = self.ordered(matched, request, reading)
         if not answer.total and not matched.hidden and not request.mode.narrows:
             return None, (*notes, semantic.fallback(scores.why_no_hit()))
-        if scores.hybrid and not len(exact) and answer.top.scores.max(initial=0.0) < NEAR:
+        by_score = scores.hybrid and request.sort_by == "score" and not len(exact)
+        if by_score and answer.top.scores[:1].min(initial=1.0) < NEAR:
             notes = (*notes, "no item is near the question; showing the best partial matches")
         return answer._replace(notes=notes), ()
 

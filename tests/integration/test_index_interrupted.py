@@ -8,11 +8,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from rye._process import start
+from rye._process import Worker, start
+from rye.index.build.parallel_build import call
 from tests.support.spacesim import SpaceSim
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,7 +46,10 @@ def ended_by_signal(sim: SpaceSim, number: signal.Signals, cache: Path, words: S
         ):
             time.sleep(0.002)
         process.send_signal(number)
-        _, said = process.communicate(timeout=60)
+        try:
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()  # a process that hangs must not hang the tests
     assert process.returncode == (130 if number == signal.SIGINT else -number), said
     assert b"Traceback" not in said
 
@@ -77,6 +82,18 @@ def test_a_temporary_cache_goes_with_a_process_that_gets_a_signal(
     places = {"TMPDIR": str(tmp_path / "tmp"), "RYE_CACHE_DIR": str(tmp_path / "file")}
     ended_by_signal(sim, number, tmp_path / "tmp", ["search", "deploy"], **places)
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_a_lock_that_a_signal_lost_does_not_keep_a_process() -> None:
+    """A signal may strike between taking the lock of an answer and holding it; whoever dismisses a worker goes on."""
+    helper = start("rye.index.build.parallel_build")
+    assert helper is not None
+    worker = Worker(helper, call)
+    answer = worker.ask(partial(time.sleep, 60))
+    with answer._condition:
+        began = time.monotonic()
+        worker.dismiss()
+    assert time.monotonic() - began < 30
 
 
 def test_a_helper_ends_with_the_process_that_it_helps() -> None:
