@@ -195,7 +195,7 @@ class Item(Parsed):
         description: From metadata or docstring, else the first paragraph of the body.
         category: From metadata, else the folder part of the id.
         version: As written in the metadata, or in the ``metadata`` table of an Agent Skill, else empty.
-        tags: From metadata, in order, without duplicates.
+        tags: From the same places as the version, in order, without duplicates.
         aliases: Other names of a note, from ``aliases`` or ``alias``; they are searched like its name.
         author: From the same places as the version.
         created, updated: ISO 8601 text as written (dates and datetimes normalised to ISO), else empty.
@@ -268,7 +268,9 @@ def assemble(draft: Draft, *, item_type: ItemType, item_id: str, envelope: RawEn
         description=stated or shorten(one_line(plain(draft.paragraph()), STATED_CHARS), DESCRIPTION_CHARS),
         category=text_of(meta.get("category")) or folder,
         version=_text(meta, _VERSION) or _text(more, _VERSION),
-        tags=next((tags for key in _TAGS if key in meta and (tags := tags_of(meta[key]))), ()),
+        tags=next(
+            (tags for table in (meta, more) for key in _TAGS if key in table and (tags := tags_of(table[key]))), ()
+        ),
         aliases=tuple(alias for key in ALIAS_KEYS if key in meta for alias in tags_of(meta[key])),
         author=_text(meta, _AUTHOR) or _text(more, _AUTHOR),
         created=iso(_text(meta, _CREATED)),

@@ -18,6 +18,13 @@ def skill(*lines: str) -> Item:
     return read("directives/pdf/SKILL.md", "---\n" + "\n".join(lines) + "\n---\n\n# PDF\n\nText.\n")
 
 
+def test_tags_of_a_skill_may_stand_in_its_metadata() -> None:
+    """As version and author do; those of the front matter itself come first."""
+    assert skill("metadata:", "  tags: [a, b]").tags == ("a", "b")
+    assert skill("metadata:", "  keywords: c, d").tags == ("c", "d")
+    assert skill("tags: [own]", "metadata:", "  tags: [a, b]").tags == ("own",)
+
+
 @pytest.mark.parametrize(
     ("lines", "description"),
     [
