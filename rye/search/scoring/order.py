@@ -44,10 +44,10 @@ class Order(NamedTuple):
 
 
 class Folded(NamedTuple):
-    """The matches of a query, each folded under one hit: the parts of a skill under it, any other under itself.
+    """The matches of a query in skills that have parts, each folded under one hit.
 
     Attributes:
-        docs: Shape ``(n,)``: the matches, ascending.
+        docs: Shape ``(n,)``: these matches, ascending.
         hits: Shape ``(n,)``: the hit of each.
         scores: Shape ``(n,)``: the score of each by itself.
     """
@@ -113,8 +113,7 @@ def top(evaluation: Evaluation, matches: Docs, order: Order, *, similar: Callabl
     folded = _UNFOLDED
     if skills:
         docs = matches.numbers
-        scores, folded = _fold(skills, docs, (similar or evaluation.scores)(docs), exact)
-        docs = unique(folded.hits)
+        docs, scores, folded = _fold(skills, docs, (similar or evaluation.scores)(docs), exact)
         matches = Docs(matches.size, numbers=docs)
     elif similar is not None or len(withdrawn) or order.sort_by != "score":
         docs = matches.numbers
@@ -132,25 +131,29 @@ def top(evaluation: Evaluation, matches: Docs, order: Order, *, similar: Callabl
     return Top(docs[best], scores[best], frozenset(order.exact.tolist()), reachable, len(matches), folded)
 
 
-def _fold(skills: Skills, docs: Ints, scores: Floats, exact: Ints) -> tuple[Floats, Folded]:
+def _fold(skills: Skills, docs: Ints, scores: Floats, exact: Ints) -> tuple[Ints, Floats, Folded]:
     """Fold the parts of each skill under its ``SKILL.md``, or under the best of them if that does not match.
 
     A part that the query names stays a hit of its own.
 
     Returns:
-        The score of each hit, by ascending document, and what is folded under which.
+        The hits, ascending, their scores, and what is folded under which.
     """
-    own = np.isin(docs, exact)
-    skill, part = np.where(own, docs, skills.of[docs]), skills.is_part[docs] & ~own
-    order = np.lexsort((docs, -scores, part, skill))
+    inside = skills.grouped[docs].nonzero()[0]  # only these need to be sorted
+    own, alone = docs[inside], scores[inside]
+    named = np.isin(own, exact)
+    skill, part = np.where(named, own, skills.of[own]), skills.is_part[own] & ~named
+    order = np.lexsort((own, -alone, part, skill))
     first = group_starts(skill[order])
     leads = order[first]  # of each skill: its SKILL.md, else the best part
-    hits = np.empty_like(docs)
-    hits[order] = docs[leads][first.cumsum() - 1]
-    others = np.where(part & (hits != docs), scores, 0.0)[order]
-    best = np.maximum.reduceat(others, first.nonzero()[0]) if len(docs) else others
-    raised = _with_part(scores[leads], best)
-    return raised[docs[leads].argsort(kind="stable")], Folded(docs, hits, scores)
+    hits = np.empty_like(own)
+    hits[order] = own[leads][first.cumsum() - 1]
+    others = np.where(part & (hits != own), alone, 0.0)[order]
+    best = np.maximum.reduceat(others, first.nonzero()[0]) if len(own) else others
+    scores, kept = scores.copy(), ~skills.grouped[docs]
+    scores[inside[leads]] = _with_part(alone[leads], best)
+    kept[inside[leads]] = True
+    return docs[kept], scores[kept], Folded(own, hits, alone)
 
 
 def _with_part(score: T, best: T) -> T:

@@ -20,10 +20,12 @@ class Skills(NamedTuple):
         of: Shape ``(size,)``: the document of the ``SKILL.md`` in the nearest folder that has one; a document outside
             a skill, and a ``SKILL.md``, stand for themselves.
         is_part: Shape ``(size,)``: whether a document belongs to another one.
+        grouped: Shape ``(size,)``: whether a document is a part or has parts.
     """
 
     of: Ints
     is_part: Bools
+    grouped: Bools
 
 
 _kept: WeakKeyDictionary[Reader, Skills | None] = WeakKeyDictionary()
@@ -40,7 +42,9 @@ def skills_of(reader: Reader) -> Skills | None:
                 for part in parts:
                     of[part.segment.having("skill", fold_value(folder)) + part.base] = mains[folder]
         is_part = of != np.arange(reader.size)
-        _kept[reader] = Skills(of, is_part) if is_part.any() else None
+        grouped = is_part.copy()
+        grouped[of[is_part]] = True
+        _kept[reader] = Skills(of, is_part, grouped) if is_part.any() else None
     return _kept[reader]
 
 
