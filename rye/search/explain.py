@@ -204,10 +204,8 @@ class Explainer:
     def __init__(self, request: Request, context: SearchContext) -> None:
         all_hits = request._replace(offset=0, limit=max(context.reader.size, 1), explain=True)
         self._search, self._reader = Search(all_hits, context), context.reader
-        self._reading = self._search.read()
-        self._answer = self._search.answer(self._reading, self._search.allowed())
-        self._reading = self._answer.reading
-        self._matched = self._answer.matched
+        self._answer = self._search.answer(self._search.read(), self._search.allowed())
+        self._reading, self._matched = self._answer.reading, self._answer.matched
         self._request = self._answer.request
         self._semantic = self._search.semantic(self._reading, self._request) if self._matched.similar else None
 
