@@ -39,7 +39,7 @@ MISS_REASONS: Mapping[str, str] = {
     "fusion": "a condition of hybrid mode does not hold",
     "hidden": "it is superseded, deprecated or yanked, and such items were not asked for",
     "stage": "only a looser reading of the words would find it, and a stricter one found something",
-    "folded": "it is a part of a skill, whose hit stands for it",
+    "folded": "it is a file of a skill, and another hit of that skill stands for it",
     "limit": "it matches, but of hits so weak only the first few are listed",
     "unreadable": "its file is gone, broken, or no longer matches",
 }
@@ -236,9 +236,7 @@ class Explainer:
         index = next(iter(np.flatnonzero(self._answer.top.docs == doc).tolist()), None)
         if (lead := self._answer.top.folded.hit_of(doc)) != doc:
             skill = ":".join(self._reader.key_of(lead))
-            reasons = [
-                MissReason("folded", skill, f"it is a part of {skill}, whose hit stands for it; fold=false shows it")
-            ]
+            reasons = [MissReason("folded", skill, f"{skill}, of the same skill, stands for it; fold=false shows it")]
         elif index is None:
             reasons = self._reasons(clauses[0], tree, scores)
         elif index >= total:  # stage "any" lists only the best hits

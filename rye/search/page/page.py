@@ -210,7 +210,7 @@ class Hit(NamedTuple):
         doc, score: The document, and its score.
         exact: Whether the query names it.
         semantic: Its scores by meaning; None for a keyword search.
-        parts: The matching parts of the skill that it is, the best first.
+        parts: The parts of the same skill that match as well, the best first.
         gain: What they add to its score.
     """
 

@@ -20,7 +20,7 @@ T = TypeVar("T", float, Floats)
 _NOTHING: Ints = np.empty(0, np.int64)
 
 PART_SHARE = 0.2
-"""What the best part of a skill adds to the score of its ``SKILL.md``: this share of what is missing to 1."""
+"""What the best part under a hit adds to the score of that hit: this share of what it lacks to 1."""
 
 
 class Order(NamedTuple):
